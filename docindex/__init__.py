@@ -46,7 +46,6 @@ if TYPE_CHECKING:
         sketch,
     )
     from docindex.index.writer import Index
-    from docindex.many_files import ManyFiles, open_many
     from docindex.merging import merge
     from docindex.opening import open  # noqa: A004 - as in gzip.open: people write docindex.open
     from docindex.query.clusters import Cluster, Clusters, Member
@@ -78,7 +77,6 @@ _HOMES = {
         *("Fingerprints", "containment", "distance", "fingerprints", "resemblance", "simhash", "sketch"),
     ),
     "docindex.index.writer": ("Index",),
-    "docindex.many_files": ("ManyFiles", "open_many"),
     "docindex.merging": ("merge",),
     "docindex.opening": ("open",),
     "docindex.query.clusters": ("Cluster", "Clusters", "Member"),
@@ -125,7 +123,6 @@ __all__ = [
     "Id",
     "Index",
     "Key",
-    "ManyFiles",
     "Match",
     "Measures",
     "Member",
@@ -164,7 +161,6 @@ __all__ = [
     "fingerprints",
     "merge",
     "open",
-    "open_many",
     "register",
     "resemblance",
     "simhash",

@@ -17,19 +17,15 @@ BEGIN, END = "<!-- made by python -m tests.reference -->\n", "<!-- made until he
 
 def reference():
     """The table of commands, as Markdown: one line for each command."""
-    rows = [f"| `{path}` | {summary(command)} |\n" for path, command in commands(docindex, "docindex")]
+    rows = [f"| `{path}` | {summary(command)} |\n" for path, command in commands(docindex)]
     return "".join(["| command | what it does |\n", "|---|---|\n", *rows])
 
 
-def commands(group, path):
-    """All commands of a group with their names; a group in it is replaced by its commands."""
+def commands(group):
+    """All commands of a group with their full names."""
     context = click.Context(group)
     for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{path} {name}")
-        else:
-            yield f"{path} {name}", command
+        yield f"docindex {name}", group.get_command(context, name)
 
 
 def summary(command):

@@ -107,7 +107,7 @@ def test_only_storage_contains_sql_text():
 
 # Functions that people call with many named choices: the public surface, and the commands.
 MANY_PARAMETERS = re.compile(
-    r"cli/\w+_command\.py|opening\.py|index/(reader|pairs_reader|writer)\.py|folders/(exact_)?findings\.py|spark/frame_pairs\.py"
+    r"cli/\w+_command\.py|opening\.py|index/(reader|pairs_reader|writer)\.py|folders/(exact_)?findings\.py"
 )
 
 

@@ -24,7 +24,7 @@ def test_every_command_in_the_readme_prints_what_the_readme_shows(capsys, monkey
 
 
 def test_every_command_has_one_line_in_the_readme():
-    for path, command in commands(docindex, "docindex"):
+    for path, command in commands(docindex):
         line = f"| `{path}` | {summary(command)} |"
         assert README.splitlines().count(line) == 1, f"{line}: run python -m tests.reference"
 

@@ -69,7 +69,6 @@ class Truth:
     """The program folders; none lies in another."""
     empty: list[str] = dataclasses.field(default_factory=list)
     """Empty files, and the outermost empty folders."""
-    broken_links: list[str] = dataclasses.field(default_factory=list)
 
     def is_in_program(self, path):
         return any(path == folder or path.startswith(f"{folder}/") for folder in self.programs)
@@ -259,7 +258,6 @@ class _Home:
         (self.folder / "Documents/new folder/inside").mkdir(parents=True)
         self.truth.empty += ["Desktop/new file.txt", "Notes/untitled.md", "Documents/new folder"]
         (self.folder / "Desktop/link to a disk").symlink_to("/media/no such disk/x")
-        self.truth.broken_links.append("Desktop/link to a disk")
         (self.folder / "Desktop/link to a song").symlink_to("../Music/Album 0/01 Song.mp3")
         os.link(self.folder / "Music/Album 0/02 Song.mp3", self.folder / "Music/the same song.mp3")
 

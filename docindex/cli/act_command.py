@@ -14,7 +14,6 @@ from docindex.cli.typed_paths import below_current_folder, display_path
 from docindex.cli.wording import one_line, several, size
 from docindex.errors import DiskFull
 from docindex.folders.path_keys import is_under
-from docindex.folders.plan_table import read_plan
 
 
 @click.command("act", cls=Command)
@@ -40,26 +39,23 @@ def act_command(
 ) -> int:
     """Remove or link the exact copies that a plan lists.
 
-    PLAN is a file that `docindex dups --json` or `dups --csv` printed, or - for standard input. You can edit
-    a table in a spreadsheet program: change "keep", sort or remove rows, and save it as CSV in UTF-8. Just
-    before a file is removed, it is compared byte by byte with a kept file. A file that has changed since the
-    plan was made, or that another program has open for writing, is left as it is. Without --no-dry-run
-    nothing is changed.
+    PLAN is a file that `docindex dups --json` printed, or - for standard input. Just before a file is
+    removed, it is compared byte by byte with a kept file. A file that has changed since the plan was made, or
+    that another program has open for writing, is left as it is. Without --no-dry-run nothing is changed.
 
     \b
     Examples:
       docindex act plan.json --trash
       docindex act plan.json --trash --no-dry-run
-      docindex act plan.csv --trash
     """
     if how is None:
         raise click.UsageError(
             f"choose what to do with the copies: {', '.join(f'--{name}' for name in folders.HOW)}"
         )
     if plan_path == "-":
-        plan = read_plan(sys.stdin.buffer.read(), name="standard input")
+        plan = folders.Plan.from_json(sys.stdin.buffer.read(), name="standard input")
     else:
-        plan = read_plan(Path(plan_path).read_bytes(), name=one_line(plan_path))
+        plan = folders.Plan.from_json(Path(plan_path).read_bytes(), name=one_line(plan_path))
     done: list[folders.FileOutcome] = []
     try:
         outcome = folders.act(plan, how, dry_run=dry_run, journal=journal, on_file=done.append)

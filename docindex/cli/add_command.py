@@ -8,7 +8,6 @@ from docindex.cli.existing_index import open_existing
 from docindex.cli.exit_codes import DONE, NOTHING_FOUND
 from docindex.cli.options import (
     Command,
-    CommandGroup,
     archives_option,
     encoding_option,
     form_options,
@@ -123,88 +122,57 @@ def _hint(index: Index, name: str) -> str:
     return ""
 
 
-@click.group("boilerplate", cls=CommandGroup)
-def boilerplate_command() -> None:
-    """Manage boilerplate: text that comparisons ignore.
-
-    Use it for licence headers, signatures or assignment sheets: documents that have only such text in common
-    do not count as similar.
-
-    \b
-    Examples:
-      docindex boilerplate add --name licence LICENSE
-      docindex boilerplate list
-      docindex boilerplate remove licence
-    """
-
-
-@boilerplate_command.command("add")
-@click.argument("file", metavar="FILE", type=click.Path())
-@click.option("--name", help="A name for the text, for example to remove it. Default: the path of the file.")
+@click.command("boilerplate", cls=Command)
+@click.option("--add", "file", metavar="FILE", type=click.Path(), help="Ignore the text of FILE.")
+@click.option("--remove", "name", metavar="NAME", help="Stop ignoring a text. NAME is the path of its file.")
 @encoding_option
 @verbose_option("Say if the encoding was guessed, or if a part of FILE could not be read.")
 @index_option
 @form_options
-def add_boilerplate(
-    file: str,
+def boilerplate_command(
+    file: str | None,
     name: str | None,
     encoding: str | None,
     verbose: bool,
     index_path: str | None,
     form: str | None,
 ) -> int:
-    """Ignore the text of FILE in comparisons.
+    """List or change the boilerplate: text that comparisons ignore.
+
+    Use it for licence headers, signatures or assignment sheets: documents that have only such text in common
+    do not count as similar.
 
     \b
-    Example:
-      docindex boilerplate add --name licence LICENSE
+    Examples:
+      docindex boilerplate
+      docindex boilerplate --add LICENSE
+      docindex boilerplate --remove LICENSE
     """
-    text = read_text(file, encoding, verbose=verbose)
-    with open_index(index_path) as index:
-        added = index.boilerplate.add(text, name=typed_key(file) if name is None else name)
-    return show([{"added": added}], form, lambda: f"added: {one_line(added)}", {"added": added})
+    if file is not None and name is not None:
+        raise click.UsageError("--add and --remove cannot be used together; give only one of them")
+    if file is not None:
+        text = read_text(file, encoding, verbose=verbose)
+        with open_index(index_path) as index:
+            added = index.boilerplate.add(text, name=typed_key(file))
+        return show([{"added": added}], form, lambda: f"added: {one_line(added)}", {"added": added})
+    if name is not None:
+        return _remove_boilerplate(index_path, name, form)
+    with open_existing(index_path) as index:
+        templates = list(index.boilerplate)
+    records = [{"name": template.name, "characters": len(template.text)} for template in templates]
+    lines = [f"{one_line(template.name)}  ({len(template.text):,} characters)" for template in templates]
+    return show(records, form, lambda: "\n".join(lines) or "no boilerplate")
 
 
-@boilerplate_command.command("remove")
-@click.argument("name", metavar="NAME")
-@index_option
-@form_options
-def remove_boilerplate(name: str, index_path: str | None, form: str | None) -> int:
-    """Stop ignoring a text.
-
-    NAME is the name that the text was given, or the path of its file.
-
-    \b
-    Example:
-      docindex boilerplate remove licence
-    """
+def _remove_boilerplate(index_path: str | None, name: str, form: str | None) -> int:
     with open_existing(index_path, readonly=False) as index:
         names = [template.name for template in index.boilerplate]
         known = known_name(name, names)
         if known is not None:
             index.boilerplate.remove(known)
     if known is None:
-        near = most_alike(name, names)
-        hint = (
-            "docindex boilerplate list shows all names" if near is None else f"did you mean {one_line(near)}?"
-        )
+        near = most_alike(name, names) or (most_alike(typed_key(name), names) if name else None)
+        hint = "docindex boilerplate lists all names" if near is None else f"did you mean {one_line(near)}?"
         missing = f"no such boilerplate: {one_line(name)}; {hint}"
         return show([], form, lambda: missing)
     return show([{"removed": known}], form, lambda: f"removed: {one_line(known)}")
-
-
-@boilerplate_command.command("list")
-@index_option
-@form_options
-def list_boilerplate(index_path: str | None, form: str | None) -> int:
-    """List the texts that comparisons ignore.
-
-    \b
-    Example:
-      docindex boilerplate list
-    """
-    with open_existing(index_path) as index:
-        templates = list(index.boilerplate)
-    records = [{"name": template.name, "characters": len(template.text)} for template in templates]
-    lines = [f"{one_line(template.name)}  ({len(template.text):,} characters)" for template in templates]
-    return show(records, form, lambda: "\n".join(lines) or "no boilerplate")

@@ -4,12 +4,11 @@ The names and summaries are here, so that ``docindex --help`` need not import th
 """
 
 import importlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from docindex.cli.exit_codes import MEANINGS
-from docindex.cli.options import CommandGroup
 from docindex.version import __version__
 
 
@@ -36,24 +35,40 @@ COMMANDS = {
     "pairs": CommandEntry("search_command", "List the pairs of texts, or programs, that share the most."),
     "report": CommandEntry("report_command", "Write a web page with all copies and similar texts."),
     "add": CommandEntry("add_command", "Add files to the index as documents."),
-    "index": CommandEntry("index_command", "Index a table in the database of an app."),
     "remove": CommandEntry("add_command", "Remove documents from the index, but not their files."),
-    "boilerplate": CommandEntry("add_command", "Manage boilerplate: text that comparisons ignore."),
-    "sql": CommandEntry("sql_command", "Run an SQL statement with docindex's functions and tables."),
-    "shell": CommandEntry("sql_command", "Open an SQL shell with docindex's functions and tables."),
+    "boilerplate": CommandEntry(
+        "add_command", "List or change the boilerplate: text that comparisons ignore."
+    ),
+    "sql": CommandEntry("sql_command", "Run SQL with docindex's functions and tables."),
     "config": CommandEntry("config_command", "Show or edit your settings.", logs=False),
     "info": CommandEntry("info_command", "Show how much an index contains, and its size."),
-    "check": CommandEntry("info_command", "Check an index for damage."),
-    "optimize": CommandEntry("info_command", "Make an index as small and as fast as possible."),
-    "filter": CommandEntry("filter_command", "Show which pairs of texts pass a feature filter."),
 }
 """The commands, in the order in which a new user needs them."""
 
 _EXIT_CODES = "\n".join(["\b", "Exit codes:", *(f"{code:5}  {text}" for code, text in MEANINGS.items())])
 
 
-class _LazyGroup(CommandGroup):
-    """A group that imports a command when it is called."""
+class _LazyGroup(click.Group):
+    """Imports a command when it is called. Called without a command, it prints its help."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was named, or print the help."""
+        result = super().invoke(ctx)
+        if ctx.invoked_subcommand is None:
+            click.echo(ctx.get_help())
+        return result
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was named; `click.UsageError` with a suggestion if it does not exist."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib  # for this mistake only
+
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            advice = f"did you mean {close[0]}?" if close else f"{ctx.command_path} --help lists them"
+            raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click names the argument
         return list(COMMANDS)
@@ -75,7 +90,12 @@ class _LazyGroup(CommandGroup):
             formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXIT_CODES)
+@click.group(
+    cls=_LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXIT_CODES,
+)
 @click.version_option(__version__, prog_name="docindex", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Print a traceback if there is an error.")
 def docindex(debug: bool) -> None:

@@ -22,7 +22,6 @@ from docindex.query.evidence import with_places
 from docindex.query.passages import SHORTEST_PASSAGE, Passage
 from docindex.query.regions import Region
 from docindex.query.resolve import Query, Text
-from docindex.reading.registry import symbol_reader
 
 _SHOWN_PASSAGES = 10
 """How many passages are shown without --verbose."""
@@ -60,7 +59,7 @@ _SHOWN_DIFFERENCES = 30
 @click.option(
     "--diff",
     is_flag=True,
-    help="Show the words that differ instead of the passages: deleted, inserted, replaced and moved words. "
+    help="Show the words that differ instead of the passages: deleted, inserted and replaced words. "
     "Case, accents and punctuation do not count.",
 )
 @verbose_option(
@@ -112,7 +111,7 @@ def compare_command(
         found = index.compare(Text(text_a), Text(text_b), min_length=min_length, join=join)
         regions = with_places(found.regions, source_a.places, source_b.places)
         numbers = _numbers_of_both(index, text_a, text_b)
-        changes = differences(text_a, text_b, symbol_reader(index.recipe.reading)) if diff else []
+        changes = differences(text_a, text_b, index.recipe) if diff else []
     shared = with_places(found.passages, source_a.places, source_b.places)
     passages = [passage for passage in shared if not passage.boilerplate]
     record = {

@@ -18,9 +18,6 @@ _CONTEXT = 50
 _LONGEST = 600
 """Characters of a difference that are shown. The middle of a longer one is left out."""
 
-_LONGEST_MOVE = 200
-"""The same for a passage that was moved: its words are the same."""
-
 _STYLES = {"-": "bold red", "+": "bold green"}
 
 
@@ -28,39 +25,34 @@ def difference_summary(found: Sequence[Difference]) -> str:
     """How many words differ, in one line."""
     if not found:
         return "no words differ"
-    moved = [each for each in found if each.kind == "moved"]
-    others = [each for each in found if each.kind != "moved"]
-    counts = (
-        f"{several(sum(each.query_words for each in others), 'word')} only in A",
-        f"{sum(each.words for each in others):,} only in B",
-        *([f"{several(len(moved), 'passage')} moved"] if moved else []),
-    )
-    return f"differences: {', '.join(counts)}"
+    of_a, of_b = sum(each.query_words for each in found), sum(each.words for each in found)
+    return f"differences: {several(of_a, 'word')} only in A, {of_b:,} only in B"
 
 
-def difference_text(a: str, b: str, found: Sequence[Difference], limit: int | None) -> str:
-    """The differences with their lines, from the beginning of `a`; at most `limit` places of them."""
-    console, coloured = terminal_console()
+def difference_text(
+    a: str, b: str, found: Sequence[Difference], limit: int | None, columns: int | None = None
+) -> str:
+    """The differences with their lines, from the beginning of `a`; at most `limit` places of them.
+
+    With `columns`, the text is that wide and has no colours.
+    """
+    console, coloured = terminal_console(columns)
     places = list(_places(a, found))
     lines_a, lines_b = _LineNumbers(a), _LineNumbers(b)
     for place in places[:limit]:
         first, last = place[0], place[-1]
         of_a, of_b = lines_a.at(first.query_start), lines_b.at(first.start)
-        if first.kind == "moved":
-            console.print(Text(f"moved from line {of_a:,} of A to line {of_b:,} of B"))
-            shown = Text(_short(a[first.query_start : first.query_end], _LONGEST_MOVE))
-        else:
-            console.print(Text(f"line {of_a:,} of A, line {of_b:,} of B"))
-            shown = Text(_before(a, first.query_start))
-            at = first.query_start
-            for each in place:
-                shown.append(harmless(a[at : each.query_start]))
-                shown.append(_marked("-", a[each.query_start : each.query_end], coloured))
-                shown.append(_marked("+", b[each.start : each.end], coloured))
-                if each.kind == "inserted" and b[each.end : each.end + 1].isspace():
-                    shown.append(" ")
-                at = each.query_end
-            shown.append(_after(a, last.query_end))
+        console.print(Text(f"line {of_a:,} of A, line {of_b:,} of B"))
+        shown = Text(_before(a, first.query_start))
+        at = first.query_start
+        for each in place:
+            shown.append(harmless(a[at : each.query_start]))
+            shown.append(_marked("-", a[each.query_start : each.query_end], coloured))
+            shown.append(_marked("+", b[each.start : each.end], coloured))
+            if each.kind == "inserted" and not b[each.end : each.end + 1].isalnum():
+                shown.append(" ")
+            at = each.query_end
+        shown.append(_after(a, last.query_end))
         console.print(Text.assemble(shown), soft_wrap=False)
         console.print()
     if limit is not None and len(places) > limit:
@@ -73,9 +65,7 @@ def _places(a: str, found: Iterable[Difference]) -> Iterable[list[Difference]]:
     place: list[Difference] = []
     for each in found:
         between = a[place[-1].query_end : each.query_start] if place else ""
-        if place and (
-            "moved" in (each.kind, place[-1].kind) or len(between) > 2 * _CONTEXT or "\n" in between
-        ):
+        if place and (len(between) > 2 * _CONTEXT or "\n" in between):
             yield place
             place = []
         place.append(each)
@@ -92,9 +82,9 @@ def _marked(sign: str, text: str, coloured: bool) -> Text:
     return Text(f"[-{short}-]" if sign == "-" else f"{{+{short}+}}")
 
 
-def _short(text: str, longest: int = _LONGEST) -> str:
-    if len(text) > longest:
-        text = f"{text[: longest // 2]} … {text[-longest // 2 :]}"
+def _short(text: str) -> str:
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     return harmless(" ".join(text.split()))
 
 
@@ -109,16 +99,14 @@ def _after(text: str, place: int) -> str:
 
 
 class _LineNumbers:
-    """The line numbers of ascending and other places of a text."""
+    """The line numbers of ascending places of a text, in one pass over it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._place, self._line = 0, 1
 
     def at(self, place: int) -> int:
-        """The line of a place, counted from 1. Places that ascend are found in one pass over the text."""
-        if place < self._place:
-            self._place, self._line = 0, 1
+        """The line of a place, counted from 1."""
         self._line += self._text.count("\n", self._place, place)
         self._place = place
         return self._line

@@ -1,6 +1,6 @@
 """``docindex dups [PATH]...``: find exact copies and similar texts among the files of folders."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -8,8 +8,8 @@ import click
 from docindex import folders
 from docindex.cli.file_selection import selection_options, walk_options
 from docindex.cli.findings_summary import summary_lines
-from docindex.cli.group_records import group_record, list_record
-from docindex.cli.group_text import group_lines, list_lines
+from docindex.cli.group_records import group_record, group_rows
+from docindex.cli.group_text import group_lines
 from docindex.cli.options import (
     Command,
     common_option,
@@ -31,14 +31,11 @@ from docindex.cli.scan_summary import (
 from docindex.cli.settings import Settings, read_settings
 from docindex.cli.typed_paths import below_current_folder, typed_path
 from docindex.cli.wording import several
-from docindex.default_path import default_name
+from docindex.default_path import default_path
 from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
-_LISTS = {kind.replace(" ", "-"): kind for kind in folders.LIST_KINDS}
 _ALL = 1 << 62
-_LARGEST = 20
-"""The largest files that are shown without --top."""
 
 
 @click.command("dups", cls=Command)
@@ -47,9 +44,8 @@ _LARGEST = 20
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice([*_KINDS, *_LISTS]),
-    help="Show only groups of this kind. May be repeated. Empty files and folders, links that lead nowhere "
-    "and the largest files are shown only if they are named here.",
+    type=click.Choice(list(_KINDS)),
+    help="Show only groups of this kind. May be repeated.",
 )
 @share_option("--min-resemblance", SAME_WORK, "Minimum resemblance of near copies.")
 @share_option("--min-containment", SAME_WORK, "Minimum share of a text that another text contains.")
@@ -78,7 +74,7 @@ _LARGEST = 20
     "--top",
     type=click.IntRange(1),
     metavar="N",
-    help="Show only the first N groups, and the N largest files. The plan of --json has all groups.",
+    help="Show only the first N groups. The plan of --json has all groups.",
 )
 @click.option(
     "--isolate", is_flag=True, help="Do not treat files under the same PATH as exact copies of each other."
@@ -131,9 +127,8 @@ def dups_command(
     measures count runs of five words (shingles), as `docindex pairs` does, and ignore shingles found in more
     than --ignore-common texts.
 
-    Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it. Or save the
-    plan with --csv, edit the column "keep" in a spreadsheet program, and run `docindex act` on that. Photos
-    that look alike and songs with other tags are not found.
+    Changes no file. To remove exact copies, save a plan with --json, and run `docindex review` and then
+    `docindex act` on it. Photos that look alike and songs with other tags are not found.
 
     If only the kinds exact and folder are asked for, docindex uses no index, and reads only files that have
     the size of another file. (With --no-scan, it uses the index.)
@@ -143,57 +138,46 @@ def dups_command(
       docindex dups ~/Documents
       docindex dups --keep newest --reference ~/Archive ~/Archive ~/Desktop
       docindex dups --prefer ~/Documents --top 20 ~
-      docindex dups --kind big --kind empty ~
       docindex dups --kind exact --json ~/Pictures > plan.json; docindex act plan.json --trash
-      docindex dups --csv ~ > plan.csv
+      docindex dups --csv ~ > copies.csv
     """
     settings = read_settings()
     roots, missing = [typed_path(path) for path in paths or settings.folders or (".",)], 0
     if not no_scan:
         roots, missing = existing_roots(roots)
     options = walk_options(selection)
-    lists = [kind for name, kind in _LISTS.items() if name in kinds]
     wanted = [kind for name, kind in _KINDS.items() if name in kinds or not kinds]
-    found, scanned = folders.Findings((), (), ()), None
-    if wanted:
-        policy = _policy(settings, keep, reference, prefer)
-        policy |= {"isolate": isolate, "other_disks": other_disks}
-        if no_scan or set(wanted) - set(folders.EXACT_KINDS):
-            limits = {
-                "min_resemblance": min_resemblance,
-                "min_containment": min_containment,
-                "ignore_above": ignore_above,
-            }
-            reading = None if no_scan else (options, encoding)
-            found, scanned = _find(index_path, roots, wanted, policy, limits, reading, verbose=verbose)
-            remark_on_ignored(found.ignored, ignore_above)
-        else:
-            with progress("comparing", of_bytes=True) as advance:
-                found = folders.find_exact(
-                    roots,
-                    options=options,
-                    kinds=[kind for kind in folders.EXACT_KINDS if kind in wanted],
-                    without=[index_path or default_name()],
-                    progress=advance,
-                    **policy,
-                )
-        missing = missing_code(found.missing) or missing
-    listed = folders.list_files(roots, lists, options=options, limit=top or _LARGEST) if lists else []
-    listed = [each for each in listed if each.files]
-    _remark_on_files(found, scanned, form, verbose=verbose)
-    plan = _plan(found, listed) if form == "json" else None  # it takes as long as all the rest
-    groups = found.groups[: top or _ALL]
-    records: list[Any]
-    if form == "csv":
-        from docindex.folders.plan_table import plan_rows  # not needed to show the groups to a person
-
-        records = list(plan_rows(groups, listed))
-    elif form is None:
-        records = [*groups, *listed]  # which `_text` shows
+    policy = _policy(settings, keep, reference, prefer)
+    policy |= {"isolate": isolate, "other_disks": other_disks}
+    scanned = None
+    if no_scan or set(wanted) - set(folders.EXACT_KINDS):
+        limits = {
+            "min_resemblance": min_resemblance,
+            "min_containment": min_containment,
+            "ignore_above": ignore_above,
+        }
+        reading = None if no_scan else (options, encoding)
+        found, scanned = _find(index_path, roots, wanted, policy, limits, reading, verbose=verbose)
+        remark_on_ignored(found.ignored, ignore_above)
     else:
-        records = [*map(group_record, groups), *map(list_record, listed)]
+        with progress("comparing", of_bytes=True) as advance:
+            found = folders.find_exact(
+                roots,
+                options=options,
+                kinds=[kind for kind in folders.EXACT_KINDS if kind in wanted],
+                without=[index_path or str(default_path())],
+                progress=advance,
+                **policy,
+            )
+    missing = missing_code(found.missing) or missing
+    _remark_on_files(found, scanned, form, verbose=verbose)
+    plan = _plan(found) if form == "json" else None  # it takes as long as all the rest
+    groups = found.groups[: top or _ALL]
+    records: Iterable[Any] = groups  # which `_text` shows
+    if form is not None:
+        records = group_rows(groups) if form == "csv" else map(group_record, groups)
     keys = [folders.key_of(root) for root in roots]
-    code = show(records, form, lambda: _text(found, groups, listed, keys), plan)
+    code = show(list(records), form, lambda: _text(found, groups, keys), plan)
     return missing or code
 
 
@@ -257,30 +241,23 @@ def _remark_on_files(
         remark(f"docindex: {count} could not be read, and may have copies")
 
 
-def _plan(found: folders.Findings, listed: Sequence[folders.FileList]) -> dict[str, Any]:
-    """The plan that `docindex act` takes, with similar texts and lists of files for a person to look at."""
+def _plan(found: folders.Findings) -> dict[str, Any]:
+    """The plan that `docindex act` takes, with the similar texts for a person to look at."""
     import json  # not needed to show the groups to a person
 
-    alike = [group_record(group) for group in found.likenesses]
-    lists = {"lists": [list_record(each) for each in listed]} if listed else {}
-    return {**json.loads(found.plan().to_json()), "alike": alike, **lists}
+    return {**json.loads(found.plan().to_json()), "alike": [*map(group_record, found.likenesses)]}
 
 
 def _text(
     found: folders.Findings,
     shown: Sequence[folders.FolderGroup | folders.CopyGroup | folders.LikenessGroup],
-    lists: Sequence[folders.FileList],
     roots: Sequence[str],
 ) -> str:
-    """The shown groups and the lists for a person, and the sums of all groups."""
-    if not (shown or lists):
+    """The shown groups for a person, and the sums of all groups."""
+    if not shown:
         return "no copies and no similar texts"
     below = below_current_folder()
     lines: list[str] = []
     for group in shown:
         lines += [*group_lines(group, below), ""]
-    for listed in lists:
-        lines += [*list_lines(listed, below), ""]
-    if shown:
-        lines += summary_lines(found, roots, len(shown))
-    return "\n".join(lines).rstrip("\n")
+    return "\n".join([*lines, *summary_lines(found, roots, len(shown))])

@@ -1,8 +1,9 @@
-"""Groups of copies, similar texts and lists of files as JSON objects, and their headings for a person."""
+"""Groups of copies and similar texts as JSON objects and as rows, and their headings for a person."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from docindex.folders import CopyGroup, FileList, FolderGroup, LikenessGroup
+from docindex.folders import CopyGroup, FolderGroup, LikenessGroup
 
 KIND_HEADINGS = {
     "folder": "copied folders",
@@ -10,9 +11,6 @@ KIND_HEADINGS = {
     "same words": "the same words",
     "near": "near copies",
     "contained": "contained in another",
-    "empty": "empty files and folders",
-    "broken link": "links that lead nowhere",
-    "big": "the largest files",
 }
 
 
@@ -39,6 +37,18 @@ def group_record(group: FolderGroup | CopyGroup | LikenessGroup) -> dict[str, An
     return {"kind": group.kind, "reclaimable": group.reclaimable, **about, "files": files}
 
 
-def list_record(found: FileList) -> dict[str, Any]:
-    """A list of files as a JSON object."""
-    return {"kind": found.kind, "files": [file._asdict() for file in found.files]}
+def group_rows(groups: Iterable[FolderGroup | CopyGroup | LikenessGroup]) -> Iterator[dict[str, Any]]:
+    """A row of a table for each file of some groups, which are numbered."""
+    for number, group in enumerate(groups, 1):
+        record = group_record(group)
+        for file in record["files"]:
+            yield {
+                "group": number,
+                "kind": record["kind"],
+                "keep": str(file.get("keep", "")).lower(),
+                "size": file["size"],
+                "path": file["key"],
+                "share": file.get("share", ""),
+                "like": file.get("like") or "",
+                "reason": record.get("reason", ""),
+            }

@@ -1,4 +1,4 @@
-"""Groups of copies, similar texts and lists of files as lines for a person.
+"""Groups of copies and similar texts as lines for a person.
 
 A group is a heading with what its removal frees, and one line for each file. The lines of the files that are
 kept begin with "keep".
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from docindex.cli.group_records import KIND_HEADINGS
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import one_line, percent, several, size
-from docindex.folders import CopyGroup, FileList, FolderGroup, LikenessGroup
+from docindex.folders import CopyGroup, FolderGroup, LikenessGroup
 
 
 def group_lines(group: FolderGroup | CopyGroup | LikenessGroup, below: str) -> Iterable[str]:
@@ -61,16 +61,3 @@ def _likeness_lines(group: LikenessGroup, below: str) -> Iterable[str]:
     yield f"{KIND_HEADINGS[group.kind]}: {count}{freed}"
     for file in group.files:
         yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key, below)}"
-
-
-def list_lines(found: FileList, below: str) -> Iterable[str]:
-    """The lines of a list of files."""
-    yield f"{KIND_HEADINGS[found.kind]}: {len(found.files):,}"
-    for file in found.files:
-        name = display_path(file.key, below)
-        if found.kind == "big":
-            yield f"  {size(file.size):>8}  {name}"
-        elif file.target is not None:
-            yield f"  {name} -> {one_line(file.target)}"
-        else:
-            yield f"  {name}{'/' if file.is_folder else ''}"

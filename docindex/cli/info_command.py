@@ -1,4 +1,4 @@
-"""``docindex info``, ``check`` and ``optimize``: the state of an index."""
+"""``docindex info``: what an index contains; with options, check it or make it smaller."""
 
 import dataclasses
 
@@ -6,16 +6,24 @@ import click
 
 from docindex.cli.existing_index import open_existing
 from docindex.cli.exit_codes import DAMAGED, DONE
-from docindex.cli.options import Command, form_options, index_option
+from docindex.cli.options import Command, form_options, index_option, one_of
 from docindex.cli.output import progress, show
 from docindex.cli.settings import read_settings
 from docindex.cli.wording import one_line, several, size
 
 
 @click.command("info", cls=Command)
+@one_of(
+    "work",
+    {
+        "check": "Check the index for damage.",
+        "optimize": "Make the index as small and as fast as possible: merge its segments, erase what was "
+        "removed, and give the space back to the file system. You can stop this at any time.",
+    },
+)
 @index_option
 @form_options
-def info_command(index_path: str | None, form: str | None) -> int:
+def info_command(index_path: str | None, work: str | None, form: str | None) -> int:
     """Show how much an index contains, and its size.
 
     Counts documents, characters, symbols (letters, digits and pictures) and fingerprints (selected runs of
@@ -23,9 +31,15 @@ def info_command(index_path: str | None, form: str | None) -> int:
     selected; for random text it is 2 / (window + 1).
 
     \b
-    Example:
+    Examples:
       docindex info
+      docindex info --check
+      docindex info --optimize
     """
+    if work == "check":
+        return _check(index_path, form)
+    if work == "optimize":
+        return _optimize(index_path, form)
     with open_existing(index_path) as index:
         path, stats = index.path, index.stats()
     settings = read_settings()
@@ -49,18 +63,7 @@ def info_command(index_path: str | None, form: str | None) -> int:
     return show([record], form, text, record)
 
 
-@click.command("check", cls=Command)
-@index_option
-@form_options
-def check_command(index_path: str | None, form: str | None) -> int:
-    """Check an index for damage.
-
-    Reads the whole file and prints one line for each problem. The exit code is 6 if there is a problem.
-
-    \b
-    Example:
-      docindex check
-    """
+def _check(index_path: str | None, form: str | None) -> int:
     with open_existing(index_path) as index, progress("reading the index"):
         findings = index.check()
     records = [{"finding": finding} for finding in findings]
@@ -68,19 +71,7 @@ def check_command(index_path: str | None, form: str | None) -> int:
     return DAMAGED if findings else DONE
 
 
-@click.command("optimize", cls=Command)
-@index_option
-@form_options
-def optimize_command(index_path: str | None, form: str | None) -> int:
-    """Make an index as small and as fast as possible.
-
-    Merges its segments, erases what was removed, and gives the space back to the file system. You can stop
-    it at any time; the next run continues.
-
-    \b
-    Example:
-      docindex optimize
-    """
+def _optimize(index_path: str | None, form: str | None) -> int:
     with open_existing(index_path, readonly=False) as index:
         before = index.stats().file_bytes
         with progress("merging"):

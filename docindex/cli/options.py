@@ -32,35 +32,6 @@ class Command(click.Command):
         ]
 
 
-class CommandGroup(click.Group):
-    """Several commands under one name. Called without a command, it prints its help."""
-
-    command_class = Command
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **{"invoke_without_command": True, **settings})
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was named, or print the help."""
-        result = super().invoke(ctx)
-        if ctx.invoked_subcommand is None:
-            click.echo(ctx.get_help())
-        return result
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was named; `click.UsageError` with a suggestion if it does not exist."""
-        names = self.list_commands(ctx)
-        if args[0] not in names and not args[0].startswith("-"):
-            import difflib  # for this mistake only
-
-            close = difflib.get_close_matches(args[0], names, n=1)
-            advice = f"did you mean {close[0]}?" if close else f"{ctx.command_path} --help lists them"
-            raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
-        return super().resolve_command(ctx, args)
-
-
 def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     ctx.meta[f"docindex.{param.name}"] = value
 

@@ -7,8 +7,10 @@ anything but a terminal.
 import codecs
 import contextlib
 import os
+import re
 import stat
 import sys
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
@@ -130,7 +132,7 @@ codecs.register_error(_AS_BYTES, _bytes_of)
 
 def _json(value: Any, indent: int | None = None) -> str:
     """A value as ASCII. JSON itself escapes every control character but this one."""
-    import json  # not needed to show a report to a person
+    import json  # for --json only
 
     return json.dumps(value, indent=indent).replace("\x7f", "\\u007f")
 
@@ -142,13 +144,10 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     """
     if not records:
         return ""
-    import csv  # takes longer than the rest of this module
-    import types
-
-    from docindex.folders.plan_table import guarded
+    import csv  # for --csv only
 
     size = _size_of_file(sys.stdout)
-    shown = one_line if sys.stdout.isatty() else str if size is None else guarded
+    shown = one_line if sys.stdout.isatty() else str if size is None else _guarded
     lines: list[str] = []
     columns = dict.fromkeys(name for record in records for name in record)
     # It quotes a cell with a carriage return only if that is a part of its line ends.
@@ -161,6 +160,19 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     is_utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
     mark = "\ufeff" if size == 0 and is_utf8 else ""
     return mark + "\n".join(lines)
+
+
+def _guarded(text: str) -> str:
+    """A text as a cell that no spreadsheet program takes for a formula.
+
+    >>> _guarded("=1+1"), _guarded("a=b")
+    ("'=1+1", 'a=b')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+_FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
+"""How a cell begins that a spreadsheet may run; apostrophes before it were added."""
 
 
 def _size_of_file(stream: TextIO) -> int | None:

@@ -17,7 +17,7 @@ from docindex.cli.scan_summary import existing_roots
 from docindex.cli.settings import read_settings
 from docindex.cli.typed_paths import typed_path
 from docindex.cli.wording import one_line
-from docindex.default_path import default_name
+from docindex.default_path import default_path
 from docindex.errors import UnreadableFile
 from docindex.private_files import private_opener
 
@@ -86,7 +86,7 @@ def _new_plan(paths: Iterable[str]) -> tuple[str | None, int]:
             **kept,
             reference=settings.reference,
             prefer=settings.prefer,
-            without=[settings.index_path or default_name()],
+            without=[settings.index_path or str(default_path())],
             progress=advance,
         )
     if not found.groups:

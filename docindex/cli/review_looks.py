@@ -14,6 +14,7 @@ from docindex import folders
 from docindex.cli.review_terminal import ReviewTerminal
 from docindex.cli.review_text import folders_of, likeness_screen
 from docindex.cli.wording import one_line
+from docindex.errors import UnreadableFile
 from docindex.folders.path_keys import path_of
 
 
@@ -97,11 +98,22 @@ class Looks:
             self._show_changes(f"{group.kept}/{name}", f"{group.folder}/{name}")
 
     def _show_changes(self, a: str, b: str) -> None:
-        from docindex.cli.text_changes import changed_lines  # loads all formats, which few reviews need
+        # These load the index and all formats, which few reviews need.
+        from docindex.cli.difference_text import difference_text
+        from docindex.cli.text_input import read_text
+        from docindex.query.differences import differences
+        from docindex.recipe import Recipe
 
         screen = self._terminal.screen
-        lines = changed_lines(a, b, screen.columns)
-        self._terminal.page([f"  -  {screen.path(a)}", f"  +  {screen.path(b)}", *lines])
+        try:
+            first, second = (read_text(name, None, verbose=False) for name in (a, b))
+        except UnreadableFile as error:
+            lines = [one_line(str(error))]
+        else:
+            found = differences(first, second, Recipe())
+            shown = difference_text(first, second, found, None, screen.columns - 5)
+            lines = shown.split("\n") if shown else ["The texts have the same words."]
+        self._terminal.page([f"  A  {screen.path(a)}", f"  B  {screen.path(b)}", *_indented(lines)])
 
     def show_alike(self, alike: list[folders.LikenessGroup]) -> None:
         """Show groups of similar texts one by one."""

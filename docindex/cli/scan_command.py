@@ -1,6 +1,5 @@
 """``docindex scan PATH...``: bring an index up to date with folders."""
 
-import contextlib
 from typing import Any
 
 import click
@@ -14,12 +13,9 @@ from docindex.cli.options import (
     is_quiet,
     verbose_option,
 )
-from docindex.cli.output import remark, show
+from docindex.cli.output import show
 from docindex.cli.scan_summary import existing_roots, missing_code, scan_record, scan_text, scan_with_progress
 from docindex.cli.typed_paths import typed_path
-from docindex.errors import UnreadableFile
-from docindex.folders import Scan, WalkOptions
-from docindex.index.writer import Index
 from docindex.opening import open as open_index
 
 
@@ -33,7 +29,6 @@ from docindex.opening import open as open_index
     help="Read again the files that could not be read, or only in part. Without it, they are read again only "
     "when they change, or when docindex can read more. A file that takes too long may cost ten minutes.",
 )
-@click.option("--watch", is_flag=True, help="Keep running, and scan again whenever something changes.")
 @verbose_option(
     "List the files that could not be read, or only in part, with the reasons, and guessed or unknown "
     "encodings. The guess for a file is listed only when the file is read."
@@ -43,7 +38,6 @@ from docindex.opening import open as open_index
 def scan_command(
     paths: tuple[str, ...],
     encoding: str | None,
-    watch: bool,
     verbose: bool,
     index_path: str | None,
     form: str | None,
@@ -71,60 +65,13 @@ def scan_command(
     Examples:
       docindex scan ~/Documents
       docindex scan --exclude '*.bak' --max-size 10M ~/Documents ~/Projects
-      docindex scan --watch --quiet ~/Documents
     """
-    roots, options = [typed_path(path) for path in paths], walk_options(selection)
-    code = 0
-    if not watch:  # a disk may be mounted later
-        roots, code = existing_roots(roots)
+    options = walk_options(selection)
+    roots, code = existing_roots(typed_path(path) for path in paths)
     with open_index(index_path) as index:
-        if watch:
-            _watch(index, roots, options, encoding, form, verbose=verbose)
-        else:
-            result = scan_with_progress(index, roots, options, encoding, verbose=verbose)
-            _show(result, form, verbose=verbose, plain=options.formats == "plain")
-            code = missing_code(result.missing) or code
-    return code
-
-
-def _watch(
-    index: Index,
-    roots: list[bytes],
-    options: WalkOptions,
-    encoding: str | None,
-    form: str | None,
-    *,
-    verbose: bool,
-) -> None:
-    """Scan whenever something changes, until Ctrl-C."""
-    if form in ("json", "csv"):
-        raise click.UsageError("--watch prints many reports; use --jsonl instead of --json or --csv")
-    try:
-        from docindex.folders.watch import changed_roots
-    except ModuleNotFoundError as error:
-        raise click.UsageError(
-            "--watch needs watchdog; in a checkout, install it with pip install '.[watch]'"
-        ) from error
-    first = True
-    with contextlib.suppress(KeyboardInterrupt):
-        for changed in changed_roots(roots, hidden=options.hidden, index_path=index.path):
-            if not changed:
-                continue
-            try:
-                result = scan_with_progress(index, changed, options, encoding, verbose=verbose, reread=first)
-            except UnreadableFile as error:  # for example a disk that is unmounted for a while
-                if first:
-                    raise
-                remark(f"docindex: {error}")
-                continue
-            missing_code(result.missing)
-            options = options._replace(retry=False)
-            if first or result.changes:
-                _show(result, form, verbose=verbose, plain=options.formats == "plain")
-            first = False
-
-
-def _show(result: Scan, form: str | None, *, verbose: bool, plain: bool) -> None:
+        result = scan_with_progress(index, roots, options, encoding, verbose=verbose)
     record = scan_record(result)
     if form or not is_quiet():  # with --quiet there is no output, so that cron sends no mail
+        plain = options.formats == "plain"
         show([record], form, lambda: scan_text(result, verbose=verbose, plain=plain), record)
+    return missing_code(result.missing) or code

@@ -60,16 +60,10 @@ def scan_with_progress(
     encoding: str | None,
     *,
     verbose: bool,
-    reread: bool = True,
 ) -> "folders.Scan":
-    """Scan some roots; with `verbose`, guessed and undetected encodings are named on stderr.
-
-    With an encoding, `reread` says whether unchanged texts are read again.
-    """
+    """Scan some roots; with `verbose`, guessed and undetected encodings are named on stderr."""
     with progress("scanning") as advance:
-        result = folders.scan(
-            index, roots, options=options, encoding=encoding, reread=reread, progress=advance
-        )
+        result = folders.scan(index, roots, options=options, encoding=encoding, progress=advance)
     if verbose:
         from docindex.cli.text_input import remark_on_guess, remark_on_undetected
 

@@ -29,12 +29,12 @@ from docindex.cli.stretch_lines import stretch_lines, stretches_of
 from docindex.cli.text_input import STDIN, read_query
 from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.wording import one_line, percent, several
-from docindex.query.defaults import MATCHES, PAIR_RESEMBLANCE, SAME_WORK
+from docindex.query.defaults import PAIR_RESEMBLANCE, SAME_WORK
 from docindex.query.measures import Measures
-from docindex.query.pair_options import PairRank
+from docindex.query.pairs import PairRank
 from docindex.query.resolve import Text
 from docindex.query.search import Match
-from docindex.query.search_options import Rank
+from docindex.query.search_options import MATCHES, Rank
 from docindex.storage.key_ranges import under_roots
 
 _MATCH_FIELDS = (
@@ -214,11 +214,10 @@ def similar_command(
 )
 @click.option(
     "--rank",
-    type=click.Choice(["measure", "shared", "longest"]),
+    type=click.Choice(["measure", "shared"]),
     default="measure",
     show_default=True,
-    help="Order: the highest resemblance (or containment) first, the most shared runs of words first, or the "
-    "longest passage first.",
+    help="Order: the highest resemblance (or containment) first, or the most shared runs of words first.",
 )
 @code_options
 @verbose_option("With --code: list the passages of each pair, with files and lines.")

@@ -64,7 +64,7 @@ def read_settings() -> Settings:
     """
     path = settings_name()
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - pathlib takes longer to import than a search
+        with open(path, "rb") as file:  # noqa: PTH123
             data = file.read()
     except FileNotFoundError:
         return Settings(path)

@@ -32,13 +32,13 @@ _WIDTH = 100
 """Columns, if the width of the terminal is not known."""
 
 
-def terminal_console() -> tuple[Console, bool]:
+def terminal_console(columns: int | None = None) -> tuple[Console, bool]:
     """A console that writes to memory, as wide as the terminal; and whether it has colours.
 
-    In a pipe, it is as wide as the variable COLUMNS says.
+    In a pipe, it is as wide as the variable COLUMNS says. With `columns`, it is that wide, without colours.
     """
-    to_terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((_WIDTH, 0)).columns
+    to_terminal = columns is None and sys.stdout.isatty()
+    width = columns or shutil.get_terminal_size((_WIDTH, 0)).columns
     console = Console(file=io.StringIO(), width=width, force_terminal=to_terminal, highlight=False)
     return console, console.color_system is not None and not console.no_color
 

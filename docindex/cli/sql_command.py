@@ -1,4 +1,4 @@
-"""``docindex sql`` runs an SQL statement with docindex's functions; ``docindex shell`` opens an SQL shell."""
+"""``docindex sql``: run an SQL statement with docindex's functions, or open an SQL shell that has them."""
 
 import itertools
 import math
@@ -25,22 +25,32 @@ _MARKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 @click.command("sql", cls=Command)
 @click.argument("file", metavar="FILE")
-@click.argument("statement", metavar="STATEMENT")
+@click.argument("statement", metavar="[STATEMENT]", required=False)
 @click.argument("values", metavar="[VALUE]...", nargs=-1)
-@click.option("--write", is_flag=True, help="Allow the statement to change the file.")
+@click.option("--write", is_flag=True, help="Allow STATEMENT to change the file.")
 @form_options
-def sql_command(file: str, statement: str, values: tuple[str, ...], write: bool, form: str | None) -> int:
-    """Run an SQL statement with docindex's functions and tables.
+def sql_command(
+    file: str, statement: str | None, values: tuple[str, ...], write: bool, form: str | None
+) -> int:
+    """Run SQL with docindex's functions and tables.
 
     FILE is an index or any other SQLite file. Each VALUE replaces one question mark in STATEMENT. A VALUE is
     always text; write numbers, such as the id of a document, in the statement itself.
 
+    Without a STATEMENT, opens apsw's shell on FILE. Statements in the shell can also change the file.
+
     \b
     Examples:
+      docindex sql essays.docindex
       docindex sql essays.docindex "select key from docindex_document limit 5"
       docindex sql essays.docindex "select * from doc_search(?)" \\
         "Shall I compare thee to a summer's day? Thou art more lovely and more temperate"
     """
+    if statement is None:
+        if form is not None:
+            raise click.UsageError(f"--{form} prints the rows of a statement; give a STATEMENT with it")
+        _open_shell(file)
+        return 0
     try:
         found, changes = ask(file, statement, values, write=write)
     except OutOfDate as error:
@@ -55,19 +65,9 @@ def sql_command(file: str, statement: str, values: tuple[str, ...], write: bool,
     return 0 if write else code
 
 
-@click.command("shell", cls=Command)
-@click.argument("file", metavar="FILE")
-def shell_command(file: str) -> None:
-    """Open an SQL shell with docindex's functions and tables.
-
-    Opens apsw's shell on FILE, an index or any other SQLite file.
-
-    \b
-    Example:
-      docindex shell essays.docindex
-    """
+def _open_shell(file: str) -> None:
     opened(file, write=True).close()  # raises an error for a file that is not an SQLite file
-    import apsw.shell  # slow to import, and `docindex sql` does not need it
+    import apsw.shell  # slow to import, and a statement does not need it
 
     apsw.connection_hooks.append(register_on)  # for every connection that the shell opens
     streams: dict[str, Any] = {

@@ -13,7 +13,6 @@
     file.save()
 
     folders.find_exact(["~/Pictures"]).plan()     # exact copies alone need no index
-    folders.list_files(["~"], ["big", "empty"])   # also files and folders of no use
 
 `Findings.folders` are copied folders (`FolderGroup`), whose files are in no other group. A `Plan` has them,
 too; `Plan.steps` are all its groups in the order in which `act` takes them. Program folders such as
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
     from docindex.folders.exact_findings import find_exact
     from docindex.folders.file_kinds import MediaKind
-    from docindex.folders.file_lists import LIST_KINDS, FileList, ListedFile, ListKind, list_files
     from docindex.folders.findings import find
     from docindex.folders.folder_differences import DifferingFiles, differing_files
     from docindex.folders.found_groups import (
@@ -75,7 +73,6 @@ _HOMES = {
     "docindex.folders.copy_groups": ("CopyGroup", "FolderGroup", "PlannedFile"),
     "docindex.folders.exact_findings": ("find_exact",),
     "docindex.folders.file_kinds": ("MediaKind",),
-    "docindex.folders.file_lists": ("LIST_KINDS", "FileList", "ListKind", "ListedFile", "list_files"),
     "docindex.folders.findings": ("find",),
     "docindex.folders.folder_differences": ("DifferingFiles", "differing_files"),
     "docindex.folders.found_groups": (
@@ -99,7 +96,6 @@ __all__ = [
     "HOW",
     "KEEP",
     "KINDS",
-    "LIST_KINDS",
     "Act",
     "CancelFlag",
     "CopyGroup",
@@ -107,7 +103,6 @@ __all__ = [
     "DifferingFiles",
     "ExactKind",
     "FailedFile",
-    "FileList",
     "FileOutcome",
     "FindingKind",
     "Findings",
@@ -119,8 +114,6 @@ __all__ = [
     "LikeFile",
     "LikenessGroup",
     "LikenessKind",
-    "ListKind",
-    "ListedFile",
     "MediaKind",
     "Outcome",
     "Plan",
@@ -140,7 +133,6 @@ __all__ = [
     "find",
     "find_exact",
     "key_of",
-    "list_files",
     "path_of",
     "scan",
     "undo",

@@ -18,8 +18,6 @@ class ReadingOptions:
     options: WalkOptions
     encoding: str | None
     workers: int | None
-    rereads: bool
-    """Whether text files are read even if they are unchanged."""
 
 
 class EarlierFiles:
@@ -38,7 +36,7 @@ class EarlierFiles:
         """
         if reads_less(file, self.reading.options.formats):
             return False
-        is_forced = self.reading.rereads and may_be_decoded_otherwise(file)
+        is_forced = self.reading.encoding is not None and may_be_decoded_otherwise(file)
         is_retried = self.reading.options.retry and file.problem != ""
         return is_forced or is_retried or is_outdated(file, self.reading.options.formats)
 

@@ -220,6 +220,5 @@ class _Search:
     def _record(self, path: bytes, digest: bytes | None) -> Tracked:
         status = self.found[path]
         time_ns = trusted_time(status.st_mtime_ns, self._began_ns)
-        # By position: with the names of the fields it would take twice as long.
         facts = status.st_size, time_ns, status.st_ctime_ns, status.st_dev, status.st_ino
         return Tracked(key_of(path), *facts, UNDETECTED, "", 0, "", digest)

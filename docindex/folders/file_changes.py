@@ -31,7 +31,6 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
     time_ns = trusted_time(status.st_mtime_ns, began_ns)
     problem = _storable(content.problem) if content.problem else ""
     facts = content.kind, content.reading, len(content.parts), problem, content.digest
-    # By position: with the names of the fields it would take twice as long.
     return Tracked(key, status.st_size, time_ns, status.st_ctime_ns, status.st_dev, status.st_ino, *facts)
 
 

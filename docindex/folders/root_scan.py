@@ -28,9 +28,6 @@ from docindex.storage.tracked_files import PLAIN_READINGS, TEXT, Tracked
 
 T = TypeVar("T")
 
-_LARGEST_LIKELY_TEXT = 1_000_000
-"""Bytes."""
-
 _COMMIT_AFTER_S = 10.0
 """Seconds after which the texts that were read are committed. An interruption costs at most this much work,
 even on a slow disk."""
@@ -58,15 +55,12 @@ class RootScan:
         self._check_cancelled = index.files.cancel_check()
         self._due = self._done = 0
         """The number of files to read, and of those that were read."""
-        self._unread = 0
-        """The bytes of the files to read that may be texts."""
 
     def run(self) -> None:
         """Walk the root, read new and changed files, and forget files that are gone."""
         changes = RootChanges(self._index, self._root, self._earlier, self._tally, self._count_walked)
         new, self._moved, gone = changes.find()
         self._due = len(new)
-        self._unread = sum([_likely_text(found) for found in new])
         try:
             with contextlib.closing(self._texts(new)) as texts:
                 self._add(texts)
@@ -80,7 +74,7 @@ class RootScan:
         """Add texts to the index, with a commit every few seconds."""
         for first in texts:
             batch = itertools.chain([first], _for_a_while(texts))
-            items = TextsOfFiles(batch, self._unread, self._taken)
+            items = TextsOfFiles(batch, self._taken)
             self._index.add_many(items, workers=self._reading.workers)
             self._note_stored()
 
@@ -94,7 +88,6 @@ class RootScan:
             check=self._check_cancelled,
         ) as readers:
             for found, began, content in readers.read(_emptied(new)):
-                self._unread -= _likely_text(found)
                 if isinstance(content, NotReadable):
                     self._tally.skipped.fail(found.path, str(content))
                     self._count_done()
@@ -229,11 +222,6 @@ class RootScan:
         self._index.files.put([*self._noted, *whole])
         self._noted.clear()
         self._waiting.clear()
-
-
-def _likely_text(found: WalkedFile) -> int:
-    """The bytes of a file if it may be a text. A larger file is rarely one, but a photograph or a film."""
-    return found.status.st_size if found.status.st_size <= _LARGEST_LIKELY_TEXT else 0
 
 
 def _emptied(new: list[WalkedFile]) -> Iterator[WalkedFile]:

@@ -80,7 +80,6 @@ def scan(
     *,
     options: WalkOptions = _ALL_DEFAULTS,
     encoding: str | None = None,
-    reread: bool = True,
     workers: int | None = None,
     progress: FolderProgress = no_progress,
 ) -> Scan:
@@ -92,9 +91,8 @@ def scan(
     the last scan.
 
     `encoding` is the encoding of plain text, and of web pages, mail, tables and other text that does not
-    declare one; without it, the encoding is detected. With `encoding`, unchanged texts are read again, unless
-    ``reread=False`` leaves them as they are. A document inside a file, such as a message of a mailbox, has
-    the key of the file, ``!/`` and its name.
+    declare one; without it, the encoding is detected. With `encoding`, unchanged texts are read again. A
+    document inside a file, such as a message of a mailbox, has the key of the file, ``!/`` and its name.
     `workers` is the number of processes that read and sketch. `progress` is called with the number of files
     found, and then with the number of files read and the total to read.
 
@@ -112,7 +110,7 @@ def scan(
     check_index(index)
     if encoding is not None:
         check_encoding(encoding)
-    reading = ReadingOptions(options, encoding, workers, rereads=encoding is not None and reread)
+    reading = ReadingOptions(options, encoding, workers)
     tally = ScanTally()
     own = roots_of(roots)
     missing: list[UnreadableFile] = []

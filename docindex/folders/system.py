@@ -12,6 +12,7 @@ import functools
 import io
 import os
 import stat
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -105,7 +106,7 @@ def _openat2() -> Callable[[int, bytes], int] | None:
     """A call that opens a folder by a path without links; None if the kernel has none, or forbids it."""
     if sys.platform != "linux":
         return None
-    import ctypes  # takes 1 ms, and only actions need it
+    import ctypes  # only actions need it
 
     syscall = ctypes.CDLL(None, use_errno=True).syscall
     how = (ctypes.c_uint64 * 3)(FOLDER, 0, _RESOLVE_NO_SYMLINKS)  # struct open_how
@@ -340,7 +341,7 @@ def take_lease(descriptor: int) -> None:
     """
     try:
         import fcntl  # Unix only
-        import signal  # takes 0.3 ms, and only actions need it
+        import signal  # only actions need it
 
         # The signal for a lease that is to end would terminate this process; this one is ignored.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
@@ -381,7 +382,6 @@ def share_storage(kept: int, other: int, size: int) -> bool:
     The kernel compares the bytes itself and changes no byte. `OSError` if the file system cannot share.
     """
     import fcntl  # Unix only
-    import struct  # takes 0.2 ms, and only actions need it
 
     for start in range(0, size, _SHARED_AT_ONCE):
         length = min(_SHARED_AT_ONCE, size - start)

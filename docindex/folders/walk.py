@@ -29,8 +29,6 @@ def no_progress(_done: int, _total: int | None) -> None:
     """A progress callback that does nothing."""
 
 
-# These values are named tuples, as all that `dups --kind exact` needs: Python takes 0.04 ms to make such a
-# class, and 0.5 ms to make a frozen dataclass.
 Formats = Literal["plain", "documents", "archives"]
 """The files whose texts are read."""
 
@@ -100,8 +98,6 @@ class Skipped:
         """The path and the reason of each entry that could not be read."""
         self.programs: list[bytes] = []
         """The program folders. Their files are counted as "in program folders"."""
-        self.links: list[bytes] = []
-        """The symbolic links that were not followed."""
         self.empty_folders: list[bytes] = []
         """The folders without an entry."""
         self.entered: dict[tuple[int, int], bytes] = {}
@@ -240,8 +236,6 @@ class _Walk:
             self._skipped.leave_program(path)
         else:
             self._skipped.leave_out(path, reason)
-            if reason == "symlink":
-                self._skipped.links.append(path)
 
     def _listed(self, folder: bytes, last: LastFolder) -> ListedFolder:
         """Read the rules of a folder, and return the names in it; no names if it cannot be read."""

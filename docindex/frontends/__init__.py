@@ -16,23 +16,24 @@ have 256 million characters. A single text has at most 100 million characters. A
 second of processor time and 10 seconds for each megabyte, a million characters and 200 for each byte. A file
 that exceeds a limit is counted and named with the reason: "too large", "too slow" or "too much work".
 
-To read another format, write a `FrontEnd`. `register_front_end` makes it known in this process. A package
-makes its `FrontEnd` known in every process by an entry point in the group ``docindex.frontends``.
+To read another format, write a `FrontEnd` in a package of your own:
 
 >>> def extract_shouting(data, options):
 ...     return TextBuilder().begin("all of it").add(data.decode().lower()).extracted()
->>> shouting = FrontEnd("shouting", 1, extract_shouting, extensions=frozenset({".loud"}), is_text=True)
->>> register_front_end(shouting)
->>> import docindex
->>> docindex.extract(b"DEAR ADA", name="letter.loud").text
+>>> SHOUTING = FrontEnd("shouting", 1, extract_shouting, extensions=frozenset({".loud"}), is_text=True)
+>>> SHOUTING.extract(b"DEAR ADA", ExtractionOptions()).text
 'dear ada'
->>> unregister_front_end("shouting")
+
+When the package is installed, docindex finds it by an entry point, and asks it before its own front ends. In
+the package's pyproject.toml::
+
+    [project.entry-points."docindex.frontends"]
+    shouting = "your_package.your_module:SHOUTING"
 """
 
 from docindex.frontends.extracted import Extracted, Place, Places, SourcePart, TextBuilder
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
-from docindex.frontends.recognition import register_front_end, unregister_front_end
 
 __all__ = [
     "Extracted",
@@ -43,6 +44,4 @@ __all__ = [
     "Places",
     "SourcePart",
     "TextBuilder",
-    "register_front_end",
-    "unregister_front_end",
 ]

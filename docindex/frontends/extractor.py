@@ -14,12 +14,12 @@ import time
 from types import TracebackType
 from typing import IO, Self
 
-from docindex.frontends.child import UNKNOWN_FORMAT, extracted_from
+from docindex.frontends.child import UNKNOWN_FORMAT
 from docindex.frontends.extracted import Extracted
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
 from docindex.frontends.messages import Source, receive_extracted, send_source
-from docindex.frontends.recognition import named, recognise, registered
+from docindex.frontends.recognition import recognise
 from docindex.frontends.work_budget import WorkBudget
 from docindex.worker_command import worker_command
 
@@ -98,8 +98,6 @@ class Extractor:
         `budget` is what the source may cost. Its processor time is reduced by what was needed. None is the
         budget of the source's size.
         """
-        if _is_of_host(source):
-            return extracted_from(source)
         if _is_unknown_text(source):
             raise NotExtracted("unknown format", UNKNOWN_FORMAT)
         budget = budget or WorkBudget.of_size(len(source.data))
@@ -222,15 +220,6 @@ def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
     assert process.stdin is not None
     assert process.stdout is not None
     return process.stdin, process.stdout
-
-
-def _is_of_host(source: Source) -> bool:
-    """Whether a front end that the host has registered reads a source: only this process knows it."""
-    own = registered()
-    if not own:
-        return False
-    found = named(source.format) if source.format else recognise(source.data, source.name, source.media_type)
-    return found in own
 
 
 def _is_unknown_text(source: Source) -> bool:

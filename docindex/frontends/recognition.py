@@ -1,16 +1,14 @@
 """Choose the front end that reads a source: by its content first, then by its extension and media type.
 
 In: bytes, a name and perhaps a media type. Out: a front end, or None for plain text and for binary data.
-Front ends are the modules of this package, those that packages offer by the entry point
-``docindex.frontends``, and those that the host registers; later ones are asked first. Must never read a
-source.
+Front ends are those that packages offer by the entry point ``docindex.frontends``, which are asked first, and
+the modules of this package. Must never read a source.
 """
 
 import functools
 import importlib
 import importlib.metadata
 import logging
-import threading
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -49,34 +47,6 @@ UNRECOGNISED = ("picture",)
 ENTRY_POINT = "docindex.frontends"
 
 _log = logging.getLogger("docindex")
-_lock = threading.Lock()
-_registered: dict[str, FrontEnd] = {}
-
-
-def register_front_end(front_end: FrontEnd) -> None:
-    """Read files with a front end of your own, in this process only.
-
-    It is asked before all others, and replaces the front end that has the same name. It runs in your process,
-    not in a separate one, so its time and memory are not limited.
-    """
-    if not isinstance(front_end, FrontEnd):
-        raise TypeError(f"expected a docindex.frontends.FrontEnd, not a {type(front_end).__name__}")
-    with _lock:
-        _registered[front_end.name] = front_end
-
-
-def unregister_front_end(name: str) -> None:
-    """Stop using the front end that was registered with this name. `KeyError` for an unknown name."""
-    with _lock:
-        del _registered[name]
-
-
-def registered() -> list[FrontEnd]:
-    """The front ends of the host, the last one first."""
-    if not _registered:
-        return []
-    with _lock:
-        return list(reversed(_registered.values()))
 
 
 def front_ends() -> list[FrontEnd]:
@@ -85,7 +55,7 @@ def front_ends() -> list[FrontEnd]:
     >>> "docx" in [front_end.name for front_end in front_ends()]
     True
     """
-    return [*registered(), *_offered(), *_built_in()]
+    return [*_offered(), *_built_in()]
 
 
 def _built_in() -> tuple[FrontEnd, ...]:
@@ -177,9 +147,6 @@ def by_extension(name: str, *, archives: bool = False) -> FrontEnd | None:
     ('docx', None)
     """
     extension = extension_of(name)
-    for each in registered():
-        if extension in each.extensions:
-            return each
     found = _usual().by_extension.get(extension)
     if found is None and archives:
         return next((each for each in _of_modules(ARCHIVES) if extension in each.extensions), None)
@@ -211,12 +178,6 @@ def may_need_front_end(head: bytes, name: str, *, text: bool = True, archives: b
         return True
     if text and extension in usual.text_extensions:
         return True
-    if _registered and any(
-        _may_be(each, mark) or (each.is_text and extension in each.extensions)
-        for each in registered()
-        if text or not each.is_text
-    ):
-        return True
     return archives and any(_may_be(each, mark) or each.recognises(head) for each in _of_modules(ARCHIVES))
 
 
@@ -233,7 +194,7 @@ class _Summary(NamedTuple):
 
 @functools.cache
 def _usual() -> _Summary:
-    """The marks of all front ends, except those that the host has registered."""
+    """The marks of all front ends."""
     known = (*_offered(), *_built_in())
     return _Summary(
         signatures=_signatures(known),

@@ -125,7 +125,7 @@ Conditions
 Several files
 =============
 An index that is made in parts, on several machines for example, need not be sketched again. `docindex.merge`
-copies files into a new one, and `docindex.open_many` asks files as they are. `Index.export_sketches` and
+copies files into a new one. `Index.export_sketches` and
 `Index.load_sketches` move documents with their sketches through Arrow tables, such as Parquet files.
 
 Files from others

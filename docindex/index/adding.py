@@ -161,7 +161,6 @@ class DocumentAdder(FollowedTables):
                 self.recipe,
                 default_workers() if workers is None else workers,
                 automatic=workers is None,
-                foreseen=0 if files is None else files.characters,
             )
             return self._add_all(given, sketchers, told, most, store_text=store_text, files=files)
 
@@ -209,11 +208,7 @@ class DocumentAdder(FollowedTables):
                 waiting.append(batch)
                 out += batch.characters
                 # Give the workers enough text in advance, so that they never wait during a commit.
-                while waiting and (
-                    not sketchers.wants_more
-                    or out > _AHEAD
-                    or (is_often and (sketchers.alone or waiting[0].is_made()))
-                ):
+                while waiting and (sketchers.alone or out > _AHEAD or (is_often and waiting[0].is_made())):
                     arrive()
             while waiting:
                 arrive()

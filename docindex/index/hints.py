@@ -7,9 +7,8 @@ given once for each index: an app that searches while somebody types would fill 
 import logging
 
 from docindex.argument_checks import shown
-from docindex.query.resolve import Id, Text
+from docindex.query.resolve import Id, Text, similar_key
 from docindex.query.scope import Scope
-from docindex.query.unknown_keys import similar_key
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 

@@ -26,16 +26,11 @@ In place of a text, `docindex.extract` gives one whose places in its source are 
 class TextsOfFiles:
     """Items that a scan reads from files, with the records of these files."""
 
-    def __init__(
-        self, items: Iterable[Item], characters: int, records: Callable[[Iterable[str]], list[Tracked]]
-    ) -> None:
-        """`characters` is an estimate of the text that is coming: it decides when worker processes start.
-
-        `records` gives the records to store in the transaction that stores documents with some keys. It is
+    def __init__(self, items: Iterable[Item], records: Callable[[Iterable[str]], list[Tracked]]) -> None:
+        """`records` gives the records to store in the transaction that stores documents with some keys. It is
         called once for each document.
         """
         self._items = items
-        self.characters = characters
         self.records = records
 
     def __iter__(self) -> Iterator[Item]:

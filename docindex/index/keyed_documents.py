@@ -16,8 +16,7 @@ from docindex.argument_checks import many, shown
 from docindex.errors import UnknownKey
 from docindex.index.items import checked_key, meta_to_json
 from docindex.index.reader import IndexReader
-from docindex.query.resolve import Id
-from docindex.query.unknown_keys import unknown
+from docindex.query.resolve import Id, unknown
 from docindex.storage import (
     app_rows,
     content_writer,

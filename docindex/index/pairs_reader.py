@@ -10,12 +10,18 @@ from typing import get_args
 from docindex import argument_checks
 from docindex.index.boilerplate import BoilerplateChoice
 from docindex.index.scopes import ScopedReader, open_scope
-from docindex.query.between import find_pairs_between
 from docindex.query.clusters import Clusters, Linkage, find_clusters
 from docindex.query.defaults import SAME_WORK
 from docindex.query.joined_pairs import Method
-from docindex.query.pair_options import PairOptions, PairRank
-from docindex.query.pairs import Pairs, checked_threshold, find_containments, find_pairs
+from docindex.query.pairs import (
+    PairOptions,
+    PairRank,
+    Pairs,
+    checked_threshold,
+    find_containments,
+    find_pairs,
+    find_pairs_between,
+)
 from docindex.storage.user_sql import Where
 
 
@@ -42,23 +48,19 @@ class PairsReader(ScopedReader):
         pair reaches `min_containment` if one document contains at least this share of the other. Of these
         pairs, those that share fewer than `min_shared` shingles (or of what `basis` names) are left out.
         `limit` is the largest number of pairs. ``rank="measure"`` puts the pairs first whose measure is the
-        highest, that is, the one of which a minimum is given; ``rank="shared"`` those that share the most;
-        ``rank="longest"`` those with the longest passage (`Comparison.longest`). For that, the 10,000 pairs
-        that share the most are aligned, at about a millisecond each. Other pairs follow by their measure, and
-        so do pairs with a text that is not kept.
+        highest, that is, the one of which a minimum is given; ``rank="shared"`` those that share the most.
 
         `between` takes two conditions like `where`, for two sets of documents, such as new and old ones. Only
         pairs of a document `a` in the first set and a document `b` in the second set are found. A document in
         both sets may be on either side; if both documents are, `a` is the one with the first key. `where`
-        cannot be given too: write it into both conditions. No pairs inside a set are formed, and of many old
-        documents only those are read that may be in a pair with one of a few new ones. Fingerprints and
-        features are looked up. To find the others takes a pass over the slots, one to four microseconds for
-        each old text; for a resemblance of .73 or more, the second question sorts the slots, and later ones
-        look them up. With `ignore_above`, and by shingles if there is boilerplate, all texts are read.
+        cannot be given too: write it into both conditions. No pairs inside a set are formed. If one set has
+        at most 256 documents, what resembles each of them is looked for as `similar` does, and nothing else
+        is read; for a minimum containment, and with `ignore_above`, all texts are.
 
         Shingles are counted. No pair of kept texts is missed, and its numbers are exact. The numbers of a
-        pair with a text that is not kept are the estimate with the smallest standard error, by slots or by
-        fingerprints: such a pair near the threshold may be missed or added.
+        pair with a text that is not kept are estimates: by slots for a minimum resemblance, by fingerprints
+        for a minimum containment, or if something is ignored. Such a pair near the threshold may be missed or
+        added.
 
         The other methods are estimates that need no text: "fingerprints" finds the pairs whose shares of
         fingerprints reach the threshold, "slots" those whose estimate by slots does, "features" those of

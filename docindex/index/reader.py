@@ -4,7 +4,6 @@ Checks the arguments of a question, and passes them with a scope to `docindex.qu
 or arithmetic, and must never write.
 """
 
-import dataclasses
 import functools
 from collections.abc import Iterable
 from typing import Unpack, get_args
@@ -15,15 +14,14 @@ from docindex.index.hints import Hints
 from docindex.index.pairs_reader import PairsReader
 from docindex.index.scopes import open_scope
 from docindex.query.compare import Comparison, compare_texts, measure_texts
-from docindex.query.defaults import MATCHES, SAME_WORK
+from docindex.query.defaults import SAME_WORK
 from docindex.query.evidence import Evidence, checked_lengths
 from docindex.query.measures import Measures
-from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near
-from docindex.query.rarity import weigh_words
+from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near, weigh_words
 from docindex.query.resolve import Id, Query, resolve
 from docindex.query.scope import Scope
 from docindex.query.search import EvidenceOf, Match, find_matches
-from docindex.query.search_options import Rank, SearchOptions, SearchParameters
+from docindex.query.search_options import MATCHES, Rank, SearchOptions, SearchParameters
 from docindex.query.similar import SimilarMethod, find_similar
 from docindex.query.text_sources import LEAST_ADDED, SOURCES, Sources, find_sources
 from docindex.sketching.word_weights import WordWeights
@@ -134,7 +132,7 @@ class IndexReader(PairsReader):
         # Make the list first: the caller's iterable must not run inside our transaction.
         asked = list(argument_checks.many("queries", queries))
         with open_scope(self, where, boilerplate=boilerplate) as scope:
-            found, scope = [], dataclasses.replace(scope, for_many=len(asked) > 1)
+            found = []
             for query in asked:
                 scope.check_cancelled()
                 found.append(self._found(scope, query, checked, boilerplate))
@@ -205,8 +203,7 @@ class IndexReader(PairsReader):
         boilerplate that is large compared with the text, they read all rows again.
 
         ``method="features"`` looks up the documents that share features in the file instead: it misses more
-        documents, and `doc_filter` of SQL and the command `docindex filter` say how many. `limit` is the
-        largest number of answers.
+        documents, and `doc_filter` of SQL says how many. `limit` is the largest number of answers.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:

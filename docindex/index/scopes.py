@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from docindex.checkpoints import stopped_by
 from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, checked_choice
 from docindex.query.scope import NOTHING_IGNORED, Scope
-from docindex.query.search_memory import SearchMemory
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
 from docindex.storage import templates, user_sql
@@ -32,7 +31,6 @@ class ScopedReader:
         """The boilerplate: texts that comparisons ignore."""
         self._ignored = NOTHING_IGNORED
         self._slot_index = SlotIndex()
-        self._search_memory = SearchMemory()
 
 
 @contextlib.contextmanager
@@ -68,7 +66,6 @@ def open_scope(
                 check_cancelled,
                 reader._slot_index,  # noqa: SLF001 - as above
                 sides,
-                search_memory=reader._search_memory,  # noqa: SLF001
             )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import xxhash
 
 from docindex.argument_checks import kind_of_text, shown
-from docindex.kernels import hamming
+from docindex.kernels import simhash_bits
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.simhash_bits import simhash_of_features
 from docindex.reading.registry import symbol_reader
@@ -187,7 +187,7 @@ def distance(x: int, y: int) -> int:
     if not (isinstance(x, numbers.Integral) and isinstance(y, numbers.Integral)):
         raise TypeError(f"simhash values must be of type int, not {shown(x)} and {shown(y)}")
     try:
-        return int(hamming.hamming_distance(operator.index(x), operator.index(y)))
+        return int(simhash_bits.hamming_distance(operator.index(x), operator.index(y)))
     except ValueError as error:
         raise ValueError(f"a simhash value is too large: {error}") from error
 

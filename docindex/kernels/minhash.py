@@ -20,6 +20,9 @@ probability of .0014, or less if their sizes differ (.18 / 2^7, as in HyperMinHa
 is far below the standard error of an estimate, so estimates are not corrected for it. But among a million
 texts of one size, a text shares each slot with 1,400 others by chance. So a search for pairs joins several
 slots: see `slot_bands` and `slot_index`.
+
+Features (super-shingles) are a few hashes of groups of slots (Broder, 2000): near-duplicates have several of
+them in common.
 """
 
 import functools
@@ -204,3 +207,39 @@ def estimate_resemblance(a: U16, b: U16) -> tuple[F64, F64]:
     equal = np.count_nonzero(np.equal(a, b), axis=-1)
     likely = (equal + 2) / (count + 4)
     return np.asarray(equal / count), np.sqrt(likely * (1 - likely) / (count + 4))
+
+
+def features(slots: U16, k: int, s: int) -> U64:
+    """One row of k features per document: feature g is a hash of slots [g*s, (g+1)*s).
+
+    The same slots give the same features on every machine; slots beyond k*s are not read. Two groups that
+    differ in exactly one slot never have the same feature, and neither do equal groups at different places.
+    Any other two groups collide with probability 2^-64. Arithmetic is modulo 2^64 on purpose.
+
+    >>> same, changed = features(np.array([[1, 2, 3, 4], [1, 2, 3, 5]], np.uint16), k=2, s=2)
+    >>> (same == changed).tolist()
+    [True, False]
+    """
+    check_groups(k, s)
+    documents, width = slots.shape
+    if k * s > width:
+        raise ValueError(f"{k} features of {s} slots need {k * s} slots, but a document has {width}")
+    groups = slots[:, : k * s].reshape(documents, k, s)
+    # Every step is a bijection of the state, so that one changed slot always changes the feature. A sum of
+    # mixed slots would cost the same and guarantee less. Each group starts from its own state.
+    hashed = np.tile(mix(np.arange(1, k + 1, dtype=np.uint64)), (documents, 1))
+    for slot in range(s):
+        hashed ^= groups[:, :, slot]
+        hashed = mix(hashed)
+    return hashed
+
+
+def check_groups(k: int, s: int) -> None:
+    """Raise `ValueError` unless k and s are at least 1.
+
+    >>> check_groups(0, 14)
+    Traceback (most recent call last):
+    ValueError: features need k >= 1 and s >= 1; found k=0 and s=14
+    """
+    if k < 1 or s < 1:
+        raise ValueError(f"features need k >= 1 and s >= 1; found k={k} and s={s}")

@@ -12,7 +12,6 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U8, U64, are_first, mix, owners, ranges, starts_of
 from docindex.kernels.kgrams import grams, span_hashes
-from docindex.kernels.segment_sort import free_bits, sort_segments
 
 _LABEL = np.uint64(0xD1342543DE82EF95)  # odd, so that all labels differ
 
@@ -92,11 +91,9 @@ def distinct_counts(hashes: U64, starts: I64) -> I64:
     >>> distinct_counts(np.array([9, 4, 9, 4], np.uint64), np.array([0, 3, 3, 4])).tolist()
     [2, 0, 1]
     """
-    # Without the lowest bits, two different hashes of one document are equal no more often than two hashes of
-    # the whole batch are by chance.
-    return np.diff(
-        np.searchsorted(sort_segments(hashes >> np.uint64(free_bits(len(starts) - 1)), starts), starts)
-    )
+    keys = _keys(hashes, starts)
+    keys.sort()
+    return np.diff(np.searchsorted(are_first(keys).nonzero()[0], starts))
 
 
 def _keys(hashes: U64, starts: I64) -> U64:

@@ -4,14 +4,58 @@ In: the mixed hashes of each document's features, and a weight for each. Out: su
 and the simhash they give. Bit i is 1 if the features that have bit i weigh more than the features that lack
 it; a document without features has the simhash 0. All sums are exact, so the order of the features makes no
 difference. Must never build a matrix of features x 64.
+
+The Hamming distance of two simhashes is the number of bits in which they differ.
 """
 
 import math
+import operator
+from typing import SupportsIndex
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from docindex.kernels.arrays import F64, I64, U8, U64, ranges, starts_of
-from docindex.kernels.bit_counts import sums_of_rows
+
+
+def as_bits(values: ArrayLike) -> U64:
+    """The values as unsigned 64-bit numbers, in the same shape. A negative value is its two's complement.
+
+    Takes arrays of any integer type, or Python integers from -2^63 to 2^64 - 1. Raises `ValueError` for
+    a greater or smaller number, and `TypeError` for anything that is not an integer. Python integers are read
+    one by one, so pass large sets as arrays.
+
+    >>> as_bits([-1, 2**64 - 1, 5]).tolist()
+    [18446744073709551615, 18446744073709551615, 5]
+    """
+    # By default numpy would read [-1, 2**63] as floating-point numbers and round both.
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, object)
+    if array.dtype == object:
+        return np.array([_unsigned(value) for value in array.ravel()], np.uint64).reshape(array.shape)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"fingerprints are integers, not {array.dtype}")
+    return array.astype(np.uint64, copy=False)
+
+
+def _unsigned(value: SupportsIndex) -> int:
+    number = operator.index(value)
+    if not -(1 << 63) <= number < 1 << 64:
+        # A number of thousands of digits is no message, and Python refuses to print it.
+        found = number if number.bit_length() < 256 else f"a number of {number.bit_length():,} bits"
+        raise ValueError(f"{found} does not fit in 64 bits: expected -2^63 to 2^64 - 1")
+    return number % (1 << 64)
+
+
+def hamming_distance(x: ArrayLike, y: ArrayLike) -> I64:
+    """The number of bits in which two fingerprints differ; arrays are broadcast against each other.
+
+    >>> int(hamming_distance(0b1001, 0b0101)), int(hamming_distance(-1, 2**64 - 1))
+    (2, 0)
+    >>> hamming_distance([0, 1, -1], 0).tolist()
+    [0, 1, 64]
+    """
+    return np.asarray(np.bitwise_count(as_bits(x) ^ as_bits(y)), np.int64)
+
 
 _BITS = 64
 # One mask takes bit j of every pair of bytes at once: four sums of 16 bits in one number. Blocks of 512
@@ -50,7 +94,18 @@ def _bit_sums(hashes: U64, starts: I64, weights: U64) -> I64:
         lanes[:, bit] = np.add.reduceat(having, begins)
     # Pair p of bytes of lane `bit` is about bit 16 * p + `bit`; the transposition puts the bits in order.
     sums = lanes.view("<u2").reshape(-1, 16, 4).transpose(0, 2, 1).reshape(-1, _BITS)
-    return sums_of_rows(sums, blocks)
+    return _sums_of_rows(sums, blocks)
+
+
+def _sums_of_rows(rows: NDArray[np.unsignedinteger], counts: I64) -> I64:
+    """The sums of the columns of the next 0, 1 or more rows, for each of the counts."""
+    if len(counts) and counts.min() == counts.max() == 1:
+        return rows.astype(np.int64)
+    total = np.zeros((len(counts), rows.shape[1]), np.int64)
+    filled = counts > 0
+    if len(rows):
+        total[filled] = np.add.reduceat(rows, starts_of(counts)[:-1][filled], axis=0, dtype=np.int64)
+    return total
 
 
 def simhashes_of(hashes: U64, starts: I64, weights: U64) -> U64:

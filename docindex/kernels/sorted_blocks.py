@@ -4,6 +4,8 @@ In: numbers, divided into blocks. Out: the bytes of each block, or the numbers a
 whole low bytes. Its high bits, which ascend slowly, are a bitmap: bit ``high + place`` is set for the number
 at this place of its block. So 256 numbers of 30 bits take 3.16 bytes each; the limit is 2.9, and whole bytes
 would be 4.
+
+The module also packs numbers into whole bytes: little-endian on every machine.
 """
 
 from collections.abc import Sequence
@@ -11,7 +13,30 @@ from collections.abc import Sequence
 import numpy as np
 
 from docindex.kernels.arrays import I64, U64, ranges, starts_of
-from docindex.kernels.packing import packed, unpacked
+
+
+def packed(numbers: U64, width: int) -> bytes:
+    r"""The lowest `width` bytes of each number, end to end.
+
+    >>> packed(np.array([1, 256], np.uint64), 2)
+    b'\x01\x00\x00\x01'
+    """
+    octets = numbers.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)
+    return octets[:, :width].tobytes()
+
+
+def unpacked(data: bytes, width: int) -> U64:
+    r"""The numbers that `packed` was given. The length of `data` must be a multiple of `width`.
+
+    >>> unpacked(b"\x01\x00\x00\x01", 2).tolist()
+    [1, 256]
+    """
+    # Read eight bytes at each place and mask the bytes of the next numbers. This takes a tenth of the time of
+    # copying only the right bytes.
+    overlapping = np.ndarray(len(data) // width, "<u8", data + bytes(8 - width), strides=(width,))
+    mask = (1 << 8 * width) - 1
+    return overlapping.astype(np.uint64, copy=False) & np.uint64(mask)
+
 
 # The bitmap of a block takes n + 2^high bits. With 3 to 10 high bits, a block of 128 to 256 numbers is within
 # a sixth of the smallest size that whole low bytes allow.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from docindex.kernels.arrays import I64, U64, owners, ranges, starts_of
-from docindex.kernels.hamming import as_bits
+from docindex.kernels.simhash_bits import as_bits
 from docindex.kernels.table_design import TableDesign
 
 # How many queries are looked up, and how many candidates are compared, in one step. The buffers take 10 MB,

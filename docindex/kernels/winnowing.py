@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 
 from docindex.kernels.arrays import CHUNK, I64, U8, U64, Bool, are_first
-from docindex.kernels.kgrams import RunHasher, prefix_sums, rolling_hashes
+from docindex.kernels.kgrams import prefix_sums, rolling_hashes
 
 # The low bits of a 64-bit key hold the position within a chunk and the window that follows it: at most
 # 2 * 65,536 places. The other 47 bits are the hash.
@@ -83,36 +83,17 @@ def select_fingerprints(
     """
     continued = len(carry.positions) > 0
     layout = window_layout(starts, window, tail=k - 1, continued=continued, closed=closed)
-    return select_minima(_kgram_keys(symbols, k, window, None), layout, carry, robust=robust)
+    return select_minima(_kgram_keys(symbols, k, window), layout, carry, robust=robust)
 
 
-def select_and_hash_runs(
-    symbols: U8, starts: I64, k: int, window: int, runs: RunHasher, *, robust: bool = True
-) -> tuple[I64, U64]:
-    """The positions and hashes that `select_fingerprints` returns for whole documents; hashes `runs`, too.
-
-    >>> text = np.frombuffer(b"adorunrunrunadorunrun", np.uint8)
-    >>> runs = RunHasher(np.array([0, 12]), np.array([3, 15]))
-    >>> positions, _ = select_and_hash_runs(text, np.array([0, 21]), 5, 4, runs)
-    >>> one, other = runs.end(text).tolist()
-    >>> one == other
-    True
-    """
-    layout = window_layout(starts, window, tail=k - 1)
-    return select_minima(_kgram_keys(symbols, k, window, runs), layout, NO_CARRY, robust=robust)[:2]
-
-
-def _kgram_keys(symbols: U8, k: int, window: int, runs: RunHasher | None) -> Fill:
+def _kgram_keys(symbols: U8, k: int, window: int) -> Fill:
     """Writes the hashes of k-grams."""
-    further = runs.longest if runs else 0
-    spare = np.empty(min(_chunk(window), len(symbols)) + window + k + further, np.uint64)
+    spare = np.empty(min(_chunk(window), len(symbols)) + window + k, np.uint64)
 
     def fill(begin: int, end: int, keys: U64) -> None:
-        sums = prefix_sums(symbols[begin : end + k - 1 + further], out=spare)
-        rolling_hashes(sums[: end - begin + k], k, out=keys)
+        sums = prefix_sums(symbols[begin : end + k - 1], out=spare)
+        rolling_hashes(sums, k, out=keys)
         keys &= ~_POSITION_MASK
-        if runs:
-            runs.take(begin, sums)
 
     return fill
 

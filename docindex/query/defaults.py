@@ -1,10 +1,7 @@
-"""The thresholds and limits of questions, where the caller gives none: the same in Python, SQL and commands.
+"""The thresholds of questions, where the caller gives none: the same in Python, SQL and commands.
 
-How far `near` looks is in `near`, and how short a passage may be is in `passages`: there stand their reasons.
+Must never import numpy, because a search for exact copies takes no longer than that import.
 """
-
-MATCHES = 20
-"""The number of answers of a search: as many as a person reads, the best first."""
 
 SAME_WORK = 0.8
 """The minimum resemblance of similar documents and clusters, and the minimum containment of containments.

@@ -1,45 +1,37 @@
-"""Find the words that differ between two texts: deleted, inserted, replaced and moved words.
+"""Find the words that differ between two texts: deleted, inserted and replaced words.
 
-Takes two texts and the reading by which they are compared, and returns half-open ranges of both texts. The
-time grows in proportion to the texts, apart from a logarithm, whatever they are: long stretches that have no
-rare words in common count as replaced. Must never leave out a word that differs.
+Takes two texts and the recipe by which they are compared, and returns half-open ranges of both texts. The
+passages that both texts have in the same order say what is the same. Between two of them lies a gap, in which
+difflib compares the words. Must never leave out a word that differs.
 """
 
 import bisect
 import dataclasses
 import difflib
+import itertools
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from docindex.checkpoints import checkpoint
-from docindex.kernels.arrays import I64, U64
+from docindex.kernels.arrays import I64, Bool
+from docindex.query.passages import comparable, passage_runs
 from docindex.reading.protocol import SymbolReader
+from docindex.reading.registry import symbol_reader
+from docindex.recipe import Recipe
 
-DifferenceKind = Literal["deleted", "inserted", "replaced", "moved"]
+DifferenceKind = Literal["deleted", "inserted", "replaced"]
 
-_WIDTHS = (8, 3, 1, 1)
-"""Words in a run that is looked for, if it occurs once in both texts. Each step searches the gaps that the
-steps before left, so that the time is linear; the last step finds words that are rare inside a gap."""
+_STEPS = 200
+"""Steps of difflib for each word of a gap. If it may take more, the whole gap is one difference.
 
-_MOST_EDITS = 40
-"""A gap whose words repeat each other is compared by its edits, if it has no more of them than this."""
-
-_MOST_STEPS = 2_000_000
-"""The words of a gap times the edits that are tried are at most this."""
-
-_SMALL_GAP = 4096
-"""A gap with more edits is compared word by word if the product of its numbers of words is at most this."""
-
-_SHORTEST_MOVE = 6
-"""Words. Shorter runs occur at two places by chance."""
+Gaps of about 150 words of prose take as many.
+"""
 
 _LONGEST_CHANCE = 3
 """Words that agree between two larger differences by chance, at most, such as "of the"."""
-
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,7 +54,7 @@ class Difference:
     """How many words the range of the second text has."""
 
 
-class Run(NamedTuple):
+class _Gap(NamedTuple):
     """A stretch of one text and a stretch of another, in words."""
 
     a: int
@@ -70,62 +62,54 @@ class Run(NamedTuple):
     b: int
     b_end: int
 
+    @property
+    def size(self) -> int:
+        return max(self.a_end - self.a, self.b_end - self.b)
 
-def differences(a: str, b: str, reader: SymbolReader) -> list[Difference]:
-    """The differences between the words of two texts, in the order of the first text.
 
-    Words are the same if they read the same: case, accents and punctuation do not count.
+def differences(a: str, b: str, recipe: Recipe) -> list[Difference]:
+    """The differences between the words of two texts, in their order.
 
-    >>> from docindex.reading.registry import symbol_reader
+    Words are the same if they read the same: case, accents and punctuation do not count. Words that were
+    moved are deleted at one place and inserted at another.
+
     >>> one, two = "the quick brown fox jumps", "The slow brown fox jumps, too"
-    >>> for each in differences(one, two, symbol_reader("text/2")):
+    >>> for each in differences(one, two, Recipe()):
     ...     print(each.kind, one[each.query_start : each.query_end], "|", two[each.start : each.end])
     replaced quick | slow
     inserted  | too
     """
     ids: dict[object, int] = {}
-    words_a, words_b = _Words(a, reader, ids), _Words(b, reader, ids)
-    gaps = _gaps(words_a.ids, words_b.ids)
-    moves = _moves(words_a.ids, words_b.ids, gaps)
-    found: list[tuple[DifferenceKind, Run]] = [("moved", move) for move in moves]
-    from_a = [(move.a, move.a_end) for move in moves]
-    from_b = sorted((move.b, move.b_end) for move in moves)
-    for gap in gaps:
-        found += _without_moves(gap, from_a, from_b)
-    found.sort(key=lambda each: each[1])
-    return [
-        Difference(
-            kind,
-            *words_a.characters(run.a, run.a_end),
-            *words_b.characters(run.b, run.b_end),
-            run.a_end - run.a,
-            run.b_end - run.b,
-        )
-        for kind, run in found
-    ]
+    reader = symbol_reader(recipe.reading)
+    of_a, of_b = _Words(a, reader, ids), _Words(b, reader, ids)
+    found = []
+    for gap in _joined(_gaps(of_a, of_b, _common(of_a, of_b, a, b, recipe))):
+        kind: DifferenceKind = "replaced"
+        if gap.a == gap.a_end or gap.b == gap.b_end:
+            kind = "inserted" if gap.a == gap.a_end else "deleted"
+        ranges = *of_a.characters(gap.a, gap.a_end), *of_b.characters(gap.b, gap.b_end)
+        found.append(Difference(kind, *ranges, gap.a_end - gap.a, gap.b_end - gap.b))
+    return found
 
 
 class _Words:
     """The words of a text as numbers, and where they are."""
 
     def __init__(self, text: str, reader: SymbolReader, ids: dict[object, int]) -> None:
-        symbols, begins, before = [], [], 0
-        hashes: list[int] = []
+        symbols, begins, before = [], [np.empty(0, np.int64)], 0
         for reading in reader.readings(text):
             symbols.append(reading.symbols.tobytes())
-            if reading.word_hashes is not None:
-                hashes += reading.word_hashes.tolist()
             begins.append(reading.words + before)
             before += len(reading.symbols)
-        joined, first = b"".join(symbols), np.concatenate(begins)
-        behind = np.append(first[1:], before)[: len(first)]
-        self.starts = reader.offsets(text, first).tolist()
-        self.ends = reader.ends(text, behind - 1).tolist()
+        joined, self.first = b"".join(symbols), np.concatenate(begins)
+        """The symbols with which words begin."""
+        behind = np.append(self.first[1:], before)[: len(self.first)]
+        self._starts = reader.offsets(text, self.first).tolist()
+        self._ends = reader.ends(text, behind - 1).tolist()
         self._length = len(text)
         numbers = []
-        for start, end, at, until in zip(
-            self.starts, self.ends, first.tolist(), behind.tolist(), strict=True
-        ):
+        ranges = zip(self._starts, self._ends, self.first.tolist(), behind.tolist(), strict=True)
+        for start, end, at, until in ranges:
             word: object = joined[at:until]
             if not joined[at:until].isascii():  # two letters may share a symbol
                 word = unicodedata.normalize("NFKC", text[start:end]).casefold()
@@ -135,240 +119,81 @@ class _Words:
     def characters(self, first: int, behind: int) -> tuple[int, int]:
         """The range of characters of some words; for no words, where they would be."""
         if first < behind:
-            return self.starts[first], self.ends[behind - 1]
-        at = self.starts[first] if first < len(self.starts) else self._length
+            return self._starts[first], self._ends[behind - 1]
+        at = self._starts[first] if first < len(self._starts) else self._length
         return at, at
 
 
-def _gaps(a: I64, b: I64) -> list[Run]:
-    """The stretches between the words that both texts have in the same order; never empty on both sides."""
-    matched: list[Run] = []
-    waiting = [(Run(0, len(a), 0, len(b)), 0)]
-    while waiting:
-        checkpoint()
-        gap, step = waiting.pop()
-        head, gap, tail = _trimmed(a, b, gap)
-        matched += [run for run in (head, tail) if run.a < run.a_end]
-        if gap.a == gap.a_end or gap.b == gap.b_end:
-            continue
-        if step == len(_WIDTHS):
-            matched += _matched_by_word(a, b, gap)
-            continue
-        anchors = _anchors(a, b, gap, _WIDTHS[step])
-        matched += anchors
-        waiting += [(between, step + 1) for between in _between(anchors, gap)]
-    whole = Run(0, len(a), 0, len(b))
-    return _between(_without_chance(_joined(sorted(matched)), whole), whole)
+def _common(of_a: _Words, of_b: _Words, a: str, b: str, recipe: Recipe) -> Iterator[tuple[int, int, int]]:
+    """The passages in words: where each begins in both texts, and its length. The longest come first."""
+    i, j, length = passage_runs(comparable(a, recipe), comparable(b, recipe), recipe)
+    begins, ends = (np.searchsorted(of_a.first, places) for places in (i, i + length))
+    others = np.searchsorted(of_b.first, j)
+    sizes = np.minimum(ends - begins, np.searchsorted(of_b.first, j + length) - others)
+    order = np.lexsort((abs(begins - others), -sizes))
+    return zip(begins[order].tolist(), others[order].tolist(), sizes[order].tolist(), strict=True)
 
 
-def _trimmed(a: I64, b: I64, gap: Run) -> tuple[Run, Run, Run]:
-    """The words that both sides of a gap begin with, the rest, and the words that both sides end with."""
-    size = min(gap.a_end - gap.a, gap.b_end - gap.b)
-    head = _equal(a[gap.a : gap.a + size] == b[gap.b : gap.b + size])
-    size -= head
-    tail = _equal((a[gap.a_end - size : gap.a_end] == b[gap.b_end - size : gap.b_end])[::-1])
-    rest = Run(gap.a + head, gap.a_end - tail, gap.b + head, gap.b_end - tail)
-    return (
-        Run(gap.a, rest.a, gap.b, rest.b),
-        rest,
-        Run(rest.a_end, gap.a_end, rest.b_end, gap.b_end),
-    )
+def _gaps(of_a: _Words, of_b: _Words, common: Iterable[tuple[int, int, int]]) -> Iterator[_Gap]:
+    """The stretches that differ, between the words that both texts have in the same order."""
+    chosen = [(0, 0, 0), (len(of_a.ids), len(of_b.ids), 0)]  # disjoint and ascending in both texts
+    for number, (a, b, size) in enumerate(common):
+        if not number % 1024:
+            checkpoint()
+        place = bisect.bisect_right(chosen, (a, len(of_b.ids), 0), 1, len(chosen) - 1)
+        (left_a, left_b, left), (right_a, right_b, _) = chosen[place - 1], chosen[place]
+        skipped = max(0, left_a + left - a, left_b + left - b)
+        left_over = min(size, right_a - a, right_b - b) - skipped
+        if 2 * left_over > size:  # else it hardly fits: periodic texts have passages at many places
+            chosen.insert(place, (a + skipped, b + skipped, left_over))
+    for (left_a, left_b, size), (right_a, right_b, _) in itertools.pairwise(chosen):
+        # Two letters may share a symbol, so words of a passage may differ.
+        same = of_a.ids[left_a : left_a + size] == of_b.ids[left_b : left_b + size]
+        for at in np.flatnonzero(~same).tolist():
+            yield _Gap(left_a + at, left_a + at + 1, left_b + at, left_b + at + 1)
+        yield from _within(of_a.ids, of_b.ids, _Gap(left_a + size, right_a, left_b + size, right_b))
 
 
-def _equal(same: np.ndarray) -> int:
+def _within(of_a: I64, of_b: I64, gap: _Gap) -> Iterator[_Gap]:
+    """The differences in a gap."""
+    checkpoint()
+    a, b = of_a[gap.a : gap.a_end], of_b[gap.b : gap.b_end]
+    size = min(len(a), len(b))
+    head = _equal(a[:size] == b[:size])
+    tail = _equal((a[len(a) - size + head :] == b[len(b) - size + head :])[::-1])
+    gap = _Gap(gap.a + head, gap.a_end - tail, gap.b + head, gap.b_end - tail)
+    a, b = of_a[gap.a : gap.a_end], of_b[gap.b : gap.b_end]
+    if not (len(a) and len(b)) or _steps(a, b) > _STEPS * (len(a) + len(b)):
+        if gap.size:
+            yield gap
+        return
+    matcher = difflib.SequenceMatcher(None, a.tolist(), b.tolist(), autojunk=False)
+    for kind, begin, end, other, other_end in matcher.get_opcodes():
+        if kind != "equal":
+            yield _Gap(gap.a + begin, gap.a + end, gap.b + other, gap.b + other_end)
+
+
+def _equal(same: Bool) -> int:
     """How many values are true before the first that is not."""
     return len(same) if same.all() else int(same.argmin())
 
 
-def _between(runs: Sequence[Run], whole: Run) -> list[Run]:
-    """The stretches before, between and after ascending runs; not those that are empty on both sides."""
-    ends = [Run(whole.a, whole.a, whole.b, whole.b), *runs]
-    begins = [*runs, Run(whole.a_end, whole.a_end, whole.b_end, whole.b_end)]
-    gaps = [Run(left.a_end, right.a, left.b_end, right.b) for left, right in zip(ends, begins, strict=True)]
-    return [gap for gap in gaps if gap.a < gap.a_end or gap.b < gap.b_end]
+def _steps(a: I64, b: I64) -> int:
+    """The most steps that difflib takes: it looks at all pairs of equal words, for each run that it finds."""
+    words, counts = np.unique(a, return_counts=True)
+    places = np.minimum(np.searchsorted(words, b), len(words) - 1)
+    pairs = counts[places][words[places] == b].sum()
+    return int(pairs) * min(len(a), len(b))
 
 
-def _anchors(a: I64, b: I64, gap: Run, width: int) -> list[Run]:
-    """Runs of at least `width` words that occur once on each side of a gap, ascending on both sides."""
-    at_a, at_b = _once_in_both(_hashes(a[gap.a : gap.a_end], width), _hashes(b[gap.b : gap.b_end], width))
-    runs: list[Run] = []
-    for i, j in _ascending(list(zip((at_a + gap.a).tolist(), (at_b + gap.b).tolist(), strict=True))):
-        if runs and i - runs[-1].a == j - runs[-1].b and i <= runs[-1].a_end:
-            runs[-1] = runs[-1]._replace(a_end=i + width, b_end=j + width)
-        elif not runs or (i >= runs[-1].a_end and j >= runs[-1].b_end):
-            runs.append(Run(i, i + width, j, j + width))
-    return runs
-
-
-def _hashes(words: I64, width: int) -> U64:
-    """A hash of each run of `width` words, modulo 2^64 on purpose."""
-    size = max(0, len(words) - width + 1)
-    found = np.zeros(size, np.uint64)
-    for place in range(width):
-        found = (found + words[place : place + size].astype(np.uint64) + np.uint64(1)) * _FACTOR
-        found ^= found >> np.uint64(29)
-    return found
-
-
-def _once_in_both(a: U64, b: U64) -> tuple[I64, I64]:
-    """Where the values are that occur once in each of two arrays, ascending in the first array."""
-    values_a, at_a, count_a = np.unique(a, return_index=True, return_counts=True)
-    values_b, at_b, count_b = np.unique(b, return_index=True, return_counts=True)
-    single_a, single_b = count_a == 1, count_b == 1
-    _, in_a, in_b = np.intersect1d(
-        values_a[single_a], values_b[single_b], assume_unique=True, return_indices=True
-    )
-    first, second = at_a[single_a][in_a], at_b[single_b][in_b]
-    order = np.argsort(first)
-    return first[order], second[order]
-
-
-def _ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of some pairs, which ascend in the first value, that ascends in the second value."""
-    lowest: list[int] = []
-    last: list[int] = []
-    before: list[int] = []
-    for number, (_, value) in enumerate(pairs):
-        place = bisect.bisect_left(lowest, value)
-        before.append(last[place - 1] if place else -1)
-        lowest[place : place + 1] = [value]
-        last[place : place + 1] = [number]
-    chain, number = [], last[-1] if last else -1
-    while number >= 0:
-        chain.append(pairs[number])
-        number = before[number]
-    return chain[::-1]
-
-
-def _matched_by_word(a: I64, b: I64, gap: Run) -> list[Run]:
-    own_a, own_b = a[gap.a : gap.a_end].tolist(), b[gap.b : gap.b_end].tolist()
-    found = _matched_by_edits(own_a, own_b, min(_MOST_EDITS, _MOST_STEPS // (len(own_a) + len(own_b))))
-    if found is None and len(own_a) * len(own_b) <= _SMALL_GAP:
-        matcher = difflib.SequenceMatcher(None, own_a, own_b, autojunk=False)
-        found = [(i, j, size) for i, j, size in matcher.get_matching_blocks() if size]
-    return [Run(gap.a + i, gap.a + i + size, gap.b + j, gap.b + j + size) for i, j, size in found or ()]
-
-
-def _matched_by_edits(a: list[int], b: list[int], most: int) -> list[tuple[int, int, int]] | None:
-    """The runs that the fewest deletions and insertions leave, or None if these are more than `most`.
-
-    Each run is its place in `a`, its place in `b`, and its length. This is the greedy algorithm of Myers
-    (1986).
-    """
-    furthest = {1: 0}
-    steps: list[dict[int, int]] = []
-    for edits in range(most + 1):
-        steps.append(dict(furthest))
-        for diagonal in range(-edits, edits + 1, 2):
-            below = furthest.get(diagonal - 1, -1)
-            right = furthest.get(diagonal + 1, -1)
-            i = right if diagonal == -edits or (diagonal != edits and below < right) else below + 1
-            j = i - diagonal
-            while i < len(a) and 0 <= j < len(b) and a[i] == b[j]:
-                i, j = i + 1, j + 1
-            furthest[diagonal] = i
-            if i >= len(a) and j >= len(b):
-                return _runs_of_edits(steps, len(a), len(b))
-    return None
-
-
-def _runs_of_edits(steps: list[dict[int, int]], i: int, j: int) -> list[tuple[int, int, int]]:
-    """The runs between the edits that lead to the ends `i` and `j`, by the states before each edit."""
-    found = []
-    for edits in range(len(steps) - 1, -1, -1):
-        before, diagonal = steps[edits], i - j
-        below, right = before.get(diagonal - 1, -1), before.get(diagonal + 1, -1)
-        inserted = diagonal == -edits or (diagonal != edits and below < right)
-        start = right if inserted else below + 1
-        if edits == 0:
-            start = 0
-        if i > start:
-            found.append((start, start - diagonal, i - start))
-        i = start if inserted else start - 1
-        j = start - diagonal - 1 if inserted else start - diagonal
-    return found[::-1]
-
-
-def _joined(runs: Iterable[Run]) -> list[Run]:
-    """Ascending runs, with one run for those that touch on both sides."""
-    found: list[Run] = []
-    for run in runs:
-        if found and (found[-1].a_end, found[-1].b_end) == (run.a, run.b):
-            found[-1] = found[-1]._replace(a_end=run.a_end, b_end=run.b_end)
+def _joined(gaps: Iterable[_Gap]) -> Sequence[_Gap]:
+    """Ascending differences, with one for two large ones between which few words agree by chance."""
+    found: list[_Gap] = []
+    for gap in gaps:
+        between = gap.a - found[-1].a_end if found else 0
+        by_chance = between <= _LONGEST_CHANCE and found and between < min(found[-1].size, gap.size)
+        if found and (by_chance or not between):
+            found[-1] = found[-1]._replace(a_end=gap.a_end, b_end=gap.b_end)
         else:
-            found.append(run)
+            found.append(gap)
     return found
-
-
-def _without_chance(runs: Sequence[Run], whole: Run) -> list[Run]:
-    """The runs without those of a few words between two larger differences."""
-    kept: list[Run] = []
-    for number, run in enumerate(runs):
-        left = kept[-1] if kept else Run(whole.a, whole.a, whole.b, whole.b)
-        following = runs[number + 1] if number + 1 < len(runs) else None
-        a, b = (following.a, following.b) if following else (whole.a_end, whole.b_end)
-        size = run.a_end - run.a
-        before = max(run.a - left.a_end, run.b - left.b_end)
-        after = max(a - run.a_end, b - run.b_end)
-        if size > _LONGEST_CHANCE or min(before, after) <= size:
-            kept.append(run)
-    return kept
-
-
-def _moves(a: I64, b: I64, gaps: Sequence[Run]) -> list[Run]:
-    """Runs of words in the gaps that both texts have at different places. They do not overlap."""
-    only_a, place_a = _in_gaps(a, [(gap.a, gap.a_end) for gap in gaps], -1)
-    only_b, place_b = _in_gaps(b, [(gap.b, gap.b_end) for gap in gaps], -2)
-    at_a, at_b = _once_in_both(_hashes(only_a, _SHORTEST_MOVE), _hashes(only_b, _SHORTEST_MOVE))
-    found: list[Run] = []
-    taken_b: set[int] = set()
-    for i, j in zip(at_a.tolist(), at_b.tolist(), strict=True):
-        run = Run(place_a[i], place_a[i] + _SHORTEST_MOVE, place_b[j], place_b[j] + _SHORTEST_MOVE)
-        last = found[-1] if found else None
-        follows = last and run.a - last.a == run.b - last.b and run.a <= last.a_end
-        new = range(last.b_end if last and follows else run.b, run.b_end)
-        if taken_b.isdisjoint(new):
-            if last and follows:
-                found[-1] = last._replace(a_end=run.a_end, b_end=run.b_end)
-            elif last is None or run.a >= last.a_end:
-                found.append(run)
-            else:
-                continue
-            taken_b.update(new)
-    return found
-
-
-def _in_gaps(words: I64, ranges: Sequence[tuple[int, int]], border: int) -> tuple[I64, list[int]]:
-    """The words in some ranges, each followed by a `border`, which is no word; and where each word is."""
-    parts: list[I64] = [np.empty(0, np.int64)]
-    places: list[int] = []
-    for start, end in ranges:
-        if start < end:
-            parts += [words[start:end], np.array([border])]
-            places += range(start, end + 1)
-    return np.concatenate(parts), places
-
-
-_Ranges = Sequence[tuple[int, int]]
-
-
-def _without_moves(gap: Run, from_a: _Ranges, from_b: _Ranges) -> list[tuple[DifferenceKind, Run]]:
-    """The differences in a gap, apart from the words that were moved, whose ranges are given."""
-    rest_a, rest_b = _rest(gap.a, gap.a_end, from_a), _rest(gap.b, gap.b_end, from_b)
-    if len(rest_a) == len(rest_b) == 1:
-        return [("replaced", Run(*rest_a[0], *rest_b[0]))]
-    deleted: list[tuple[DifferenceKind, Run]] = [
-        ("deleted", Run(start, end, gap.b, gap.b)) for start, end in rest_a
-    ]
-    return [*deleted, *(("inserted", Run(gap.a_end, gap.a_end, start, end)) for start, end in rest_b)]
-
-
-def _rest(start: int, end: int, taken: _Ranges) -> list[tuple[int, int]]:
-    """A range without the ascending ranges in it."""
-    found = []
-    first, behind_all = (bisect.bisect_left(taken, (place, place)) for place in (start, end))
-    for begin, behind in taken[first:behind_all]:
-        if start < begin:
-            found.append((start, begin))
-        start = behind
-    return [*found, (start, end)] if start < end else found

@@ -1,19 +1,20 @@
-"""Estimate how much texts share if one of them is not kept, from what the index stores of each.
+"""Measure how much a query shares with other texts: exactly where both are kept, else by estimates.
 
 Takes queries or contents. Of the estimates that the file allows, the one with the smallest standard error of
 the containments is given: by the fingerprints, by the slots of the sketches, or by Broder's samples. A small
-text inside a large one has hardly an equal slot, but its fingerprints show it. Must never be asked if both
-texts are kept: then they are counted.
+text inside a large one has hardly an equal slot, but its fingerprints show it. Kept texts are read and
+compared in batches.
 """
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U64
+from docindex.kernels.arrays import I64, U64, starts_of
+from docindex.kernels.joins import found_in
 from docindex.kernels.samples import coarsen, sample_levels
 from docindex.query.measures import (
     Basis,
@@ -28,7 +29,7 @@ from docindex.query.measures import (
 )
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
-from docindex.storage import documents, forward_index
+from docindex.storage import bulk, documents, forward_index
 from docindex.storage.documents import StoredSketch
 from docindex.storage.forward_index import ForwardHashes, HashSet
 
@@ -144,3 +145,47 @@ def _of_samples(pairs: Sequence[tuple[U64, U64]]) -> _Way:
     counts = [(len(np.intersect1d(a, b, assume_unique=True)), len(a), len(b)) for a, b in pairs]
     shared, of_a, of_b = np.array(counts, np.int64).T
     return "samples", shared, shares_of_samples(shared, of_a, of_b)
+
+
+# Estimates are made for this many contents at a time: their sketches take a megabyte or two.
+_ESTIMATED = 1024
+
+
+def measure_contents(scope: Scope, own: KnownText, contents: I64) -> Iterator[tuple[int, Measures]]:
+    """How much a text shares with each of some contents, which must ascend; in any order."""
+    kept = bulk.kept_among(scope.db, contents)
+    text = own.query.text(scope.db) if len(kept) else None
+    if text is None:
+        kept = contents[:0]
+    else:
+        yield from _exactly(scope, own.query, scope.shingles_of(text), kept)
+    estimated = np.setdiff1d(contents, kept, assume_unique=True)
+    if not len(estimated):
+        return
+    for begin in range(0, len(estimated), _ESTIMATED):
+        scope.check_cancelled()
+        some = estimated[begin : begin + _ESTIMATED]
+        yield from zip(some.tolist(), estimate_contents(scope, own, some), strict=True)
+
+
+def _exactly(scope: Scope, query: Query, shingles: U64, contents: I64) -> Iterator[tuple[int, Measures]]:
+    """The exact measures of contents whose texts are kept."""
+    alike: set[int] = set()
+    done = 0
+    for hashes, starts in scope.shingle_sets(contents):
+        sizes = np.diff(starts)
+        if not len(shingles) or not sizes.all():
+            # A text without shingles that count is like another only if both have the same words.
+            alike = alike or set(documents.with_words_hash(scope.db, query.words_hash(scope)))
+        hits = found_in(shingles, hashes)
+        shared = np.diff(starts_of(hits.astype(np.int64))[starts])
+        for size, common in zip(sizes.tolist(), shared.tolist(), strict=True):
+            content = int(contents[done])
+            done += 1
+            yield content, _counted(len(shingles), size, common, alike=content in alike)
+
+
+def _counted(own: int, size: int, shared: int, *, alike: bool) -> Measures:
+    if not (own and size):
+        return same_words(0) if alike else Measures(0.0, 0.0, 0.0, 0, "shingles")
+    return Measures(shared / own, shared / size, shared / (own + size - shared), shared, "shingles")

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, Bool
-from docindex.kernels.group_sums import tally
+from docindex.kernels.arrays import I64, U64, Bool, tally
 from docindex.query.ranking import weights_of
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
@@ -21,7 +20,6 @@ from docindex.query.search_options import Rank, SearchOptions
 # Up to this many hits of the first pass are kept in memory. If there are more, all are read a second time.
 _KEPT = 1 << 22
 
-_NO_CONTENTS = np.empty(0, np.int64)
 _ROUNDING = 1e-6  # a share times a size that should be a whole number may come out a little larger
 
 
@@ -66,39 +64,10 @@ def query_hashes(scope: Scope, query: Query, options: SearchOptions) -> QueryHas
 
 
 def frequencies(scope: Scope, hashes: U64) -> I64:
-    """How many contents have each hash, in all files of the question; `hashes` must ascend."""
-    counts = known_frequencies(scope, hashes)
-    unknown = (counts == 0).nonzero()[0]
-    if len(unknown):
-        counts[unknown] = read_frequencies(scope, hashes.take(unknown))
-    return counts
-
-
-def known_frequencies(scope: Scope, hashes: U64) -> I64:
-    """The same for hashes in any order, without reading anything; 0 if it is not known."""
-    if scope.frequencies is not None:
-        return np.zeros(len(hashes), np.int64)
-    return scope.remembered.frequencies(hashes)
-
-
-def read_frequencies(scope: Scope, hashes: U64) -> I64:
-    """The same as `frequencies` for ascending hashes that are not known; they are known then."""
-    if scope.frequencies is not None:
-        return scope.frequencies(hashes)
-    counts = scope.remembered.smallest_frequencies(scope.db, hashes)
-    others = (counts == 0).nonzero()[0]
-    if len(others):
-        counts[others] = own_frequencies(scope, hashes.take(others), _NO_CONTENTS)
-    scope.remembered.note_frequencies(hashes, counts)
-    return counts
-
-
-def own_frequencies(scope: Scope, hashes: U64, without: I64) -> I64:
-    """How many contents of this file have each hash, not counting some contents; `hashes` must ascend."""
+    """How many contents have each hash; `hashes` must ascend."""
     having = np.zeros(len(hashes), np.int64)
-    for which, contents in _hits(scope, hashes):
-        counted = which[~np.isin(contents, without)] if len(without) else which
-        having += np.bincount(counted, minlength=len(hashes))
+    for which, _ in _hits(scope, hashes):
+        having += np.bincount(which, minlength=len(hashes))
     return having
 
 
@@ -137,8 +106,6 @@ def candidates_for(scope: Scope, asked: QueryHashes, rank: Rank) -> Candidates:
         size += len(which)
         if size <= _KEPT:
             kept.append((which, found))
-    if scope.frequencies is not None:
-        having = scope.frequencies(hashes)
     weights = weights_of(having, rank)
     total, addends = (np.empty(0, np.int64),) * 3, weights.astype(np.float64)
     for which, found in kept if size <= _KEPT else _hits(scope, hashes):

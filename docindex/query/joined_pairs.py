@@ -52,6 +52,10 @@ class Threshold:
         """
         least = argument_checks.share(f"min_{self.measure}", self.least, above_zero=True)
         method = argument_checks.choice("method", self.method, METHODS)
+        if self.measure == "containment" and method in ("slots", "features"):
+            raise ValueError(
+                f'method="{method}" estimates a resemblance only; use min_resemblance, or another method'
+            )
         ignore_above = self.ignore_above
         if ignore_above is not None:
             ignore_above = argument_checks.whole_number("ignore_above", ignore_above)

@@ -2,20 +2,25 @@
 
 Takes texts, keys, ids or simhash values. Must never say how much text two documents share: simhash values
 do not tell that.
+
+Also counts in how many texts of an index each word occurs, for `docindex.simhash(text, idf=...)`. It reads
+the kept texts one by one, so that memory stays constant.
 """
 
 import dataclasses
 import numbers
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import SupportsIndex
 
 import numpy as np
 
-from docindex.kernels.hamming import as_bits
+from docindex.kernels.simhash_bits import as_bits
 from docindex.query.resolve import Id, resolve
 from docindex.query.scope import Scope
-from docindex.storage import documents, simhash_index
+from docindex.sketching.single_text import word_hashes
+from docindex.sketching.word_weights import WordWeights, word_weights
+from docindex.storage import bulk, contents, documents, simhash_index
 
 # Precision/recall by distance, measured by `python -m tests.bench quality simhash` on one half of the pairs;
 # the best distances of the other half are 4 and 6. In the first two columns, the pairs with a resemblance of
@@ -82,3 +87,17 @@ def find_near(scope: Scope, queries: Sequence[str | int], distance: int) -> list
     for neighbours in found:
         neighbours.sort(key=lambda neighbour: (neighbour.distance, neighbour.key))
     return found
+
+
+def weigh_words(scope: Scope) -> WordWeights:
+    """The rarity of the words of the kept texts whose documents fulfil the condition of the scope."""
+    chosen = scope.chosen()
+
+    def texts() -> Iterator[str]:
+        for content in (bulk.sizes(scope.db).contents if chosen is None else chosen).tolist():
+            scope.check_cancelled()
+            text = contents.text_of(scope.db, content)
+            if text is not None:
+                yield text
+
+    return word_weights((word_hashes(text, scope.recipe) for text in texts()), scope.recipe)

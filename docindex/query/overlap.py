@@ -9,25 +9,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, Bool, are_first, starts_of
-from docindex.kernels.hash_filter import filter_table, may_be_among
+from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in, starts_of_runs
 from docindex.query.candidates import Groups
 from docindex.query.scope import Scope
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.storage import forward_index, postings
 from docindex.storage.bulk import Sizes
-from docindex.storage.segments import KEYS_IN_MEMORY
 
 _NOTHING = np.empty(0, np.uint64)
 
 # In a key of 64 bits, the low 48 bits are a hash; the high 16 bits say which content has it.
 _HASH_BITS = np.uint64(48)
-
-# This many groups are looked up first; then as many as have `KEYS_IN_MEMORY` members if they are as large.
-_LOOKED_UP_FIRST = 1 << 10
-# The hashes of this many contents are read at a time to make a filter.
-_FILTERED = 1 << 10
 
 # Places are kept in a table if the table is at most this many times as long as the list of contents.
 _SPARSE = 8
@@ -64,14 +57,10 @@ class FingerprintOverlap:
 
     `living` are the sizes of all contents of the index, and `taking_part` are the places there of those that
     take part, ascending. A place below is an index into `taking_part`. Hashes that more than `ignore_above`
-    living contents have are not counted. With `few`, groups without one of these contents are left out, and
-    are looked up if that takes less time than to read all; then nothing may be ignored by `ignore_above`, and
-    `living` may lack contents that do not take part.
+    living contents have are not counted.
     """
 
-    def __init__(
-        self, scope: Scope, living: Sizes, taking_part: I64, ignore_above: int | None, few: Bool | None
-    ) -> None:
+    def __init__(self, scope: Scope, living: Sizes, taking_part: I64, ignore_above: int | None) -> None:
         self._db = scope.db
         self._window = scope.recipe.window
         self._living = ContentPlaces(living.contents)
@@ -88,9 +77,6 @@ class FingerprintOverlap:
         self._postings = np.zeros(len(contents), np.int64)
         self._ignored_prefixes = np.unique(self._prefixes(self._ignored))
         self._exceptions = self._not_ignored()
-        self._of_few = _NOTHING
-        self._few = None if few is None else self._filter_of(few)
-        self._looks_up = few is not None and postings.looks_up(scope.db, len(self._of_few))
 
     @property
     def count(self) -> int:
@@ -105,7 +91,8 @@ class FingerprintOverlap:
     def groups(self) -> Iterator[Groups]:
         """For each hash that counts, the contents that have it. Only the high bits of hashes are compared."""
         self._passes += 1
-        for hashes, contents in self._looked_up() if self._looks_up else self._scanned():
+        for found in postings.by_hash(self._db)[1]:
+            hashes, contents = found.hashes, found.contents
             alive = self._living.of(contents) >= 0
             if not alive.all():
                 hashes, contents = hashes[alive], contents[alive]
@@ -130,35 +117,6 @@ class FingerprintOverlap:
                 sizes = np.diff(starts_of(taking_part.astype(np.int64))[starts_of(sizes)])
                 numbers, sizes = numbers[taking_part], sizes[sizes > 0]
             yield sizes, numbers
-
-    def _scanned(self) -> Iterator[tuple[U64, I64]]:
-        """All postings that count, ordered by the high bits of their hashes."""
-        for found in postings.by_hash(self._db)[1]:
-            hashes, contents = found.hashes, found.contents
-            if self._few is not None:
-                likely = may_be_among(self._few[0], hashes)
-                hashes, contents = hashes[likely], contents[likely]
-            yield hashes, contents
-
-    def _looked_up(self) -> Iterator[tuple[U64, I64]]:
-        """The postings of the hashes of the few, ordered by the high bits of their hashes."""
-        prefixes = self._prefixes(self._of_few)
-        starts = starts_of_runs(prefixes)
-        begin, at_once = 0, _LOOKED_UP_FIRST
-        while begin < len(starts) - 1:
-            end = min(begin + at_once, len(starts) - 1)
-            some = slice(starts[begin], starts[end])
-            found = [(_NOTHING, _NOTHING.view(np.int64))]
-            for places, contents in postings.look_up(self._db, self._of_few[some]):
-                found.append((prefixes[some][places], contents))
-            hashes, contents = map(np.concatenate, zip(*found, strict=True))
-            order = np.lexsort((contents, hashes))
-            hashes, contents = hashes[order], contents[order]
-            # Several segments have hashes with the same high bits, and so may several hashes of the few.
-            first = are_first(hashes) | are_first(contents)
-            yield hashes[first], contents[first]
-            at_once = max(1, min(8 * at_once, at_once * KEYS_IN_MEMORY // (len(contents) + 1)))
-            begin = end
 
     def counting(self, places: I64) -> tuple[U64, I64]:
         """The different hashes of some contents, without ignored ones, ascending, as `number << 48 | hash`.
@@ -186,11 +144,8 @@ class FingerprintOverlap:
 
         Takes the number of groups of each content that the first pass found.
         """
-        if self._few is None:
-            # A content has more hashes than postings if some of its hashes have the same high bits.
-            return counts, np.maximum(self._sizes - self._postings, 0), counts
-        _, slack = self._few
-        return np.maximum(self._sizes - len(self._ignored), 0), slack, self._sizes
+        # A content has more hashes than postings if some of its hashes have the same high bits.
+        return counts, np.maximum(self._sizes - self._postings, 0), counts
 
     def weights(self) -> I64:
         """The number of different hashes of each content, counted or not."""
@@ -212,25 +167,6 @@ class FingerprintOverlap:
     def _pair(self, prefixes: U64, contents: I64) -> U64:
         """The high bits of hashes and living contents, as one number each."""
         return prefixes | self._living.of(contents).astype(np.uint64)
-
-    def _filter_of(self, few: Bool) -> tuple[Bool, I64]:
-        """A filter of the hashes of some contents, and the slack of every content.
-
-        Each pair has one of the few, and so at most the slack of that one.
-        """
-        places, pieces = np.flatnonzero(few), [_NOTHING]
-        slack = np.zeros(len(few), np.int64)
-        for begin in range(0, len(places), _FILTERED):
-            self._check_cancelled()
-            some = places[begin : begin + _FILTERED]
-            keys, starts = self.counting(some)
-            prefixes = self._prefixes(keys << HASH_SHIFT)
-            new = are_first(prefixes)
-            new[starts[:-1][np.diff(starts) > 0]] = True
-            slack[some] = np.diff(starts_of((~new).astype(np.int64))[starts])
-            pieces.append(np.unique(keys << HASH_SHIFT))
-        self._of_few = np.unique(np.concatenate(pieces))
-        return filter_table(self._prefixes(self._of_few)), np.where(few, slack, slack.max(initial=0))
 
     def _not_ignored(self) -> U64:
         """The `_pair`s of hashes that are not boilerplate, but have the high bits of a hash of boilerplate.

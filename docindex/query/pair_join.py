@@ -7,37 +7,30 @@ the shingles of all texts, or from the slots of their sketches. Slots are cheape
 the threshold is low: only the texts of candidates are read. They serve if the threshold is a resemblance,
 nothing is ignored, and a pair at the threshold is missed by its slots with a probability below 2 * 10^-9
 (`SlotPairs.with_resemblance`). Between a small set and a large one, only the `likely_partners` of the small
-set take part. Slots also serve for a containment in texts that are about as long as those of the small set;
-the other texts of the large set are read. Pairs with a text that is not kept are estimated as `compare`
-estimates them, but without samples.
+set take part. Pairs with a text that is not kept are estimated: a resemblance by slots, a containment by
+fingerprints. If anything is ignored, only fingerprints serve.
 """
 
 import contextlib
 import dataclasses
-import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from docindex.kernels.arrays import I64, Bool
 from docindex.kernels.joins import pair_numbers, split_pairs
-from docindex.kernels.minhash import fewest_equal_slots
 from docindex.kernels.slot_bands import likely_bands
-from docindex.query.candidates import Needs, candidates
-from docindex.query.candidates_between import candidates_between
+from docindex.query.candidates import Needs, candidates, candidates_between
 from docindex.query.crowd_pairs import CrowdPairs
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
-from docindex.query.likely_partners import likely_partners
 from docindex.query.measures import shares_of_sets, shares_of_slots, unit_errors
 from docindex.query.overlap import FingerprintOverlap
 from docindex.query.pair_needs import SizesOfSets, needs_of_sets, rounded_up
-from docindex.query.pair_nodes import CollectedPairs, Nodes, nodes_of
+from docindex.query.pair_nodes import CollectedPairs, Nodes, likely_partners, nodes_of
 from docindex.query.scope import Scope
 from docindex.query.shared_counts import SetSource, count_shared, set_sizes
 from docindex.query.shingle_sets import ShingleSets
-from docindex.query.shingles_of_few import likely_pairs_with_few
-from docindex.query.slot_pairs import EqualSlots, SlotPairs, meets_few
-from docindex.query.sorted_runs import SortedRuns
+from docindex.query.slot_pairs import EqualSlots, SlotPairs
 from docindex.query.spilled_numbers import SpilledNumbers
 from docindex.sketching.incremental import COUNT_ERROR, COUNTED
 from docindex.storage import documents
@@ -60,8 +53,8 @@ def join_pairs(scope: Scope, threshold: Threshold, *, connecting: bool = False) 
     """All pairs of nodes that reach the threshold, among the contents of the scope.
 
     With `connecting`, only enough of them to connect the same nodes: some pairs of nodes that other pairs
-    connect are left out, if more than `crowds.LARGE` nodes are connected. Which pairs are left out does not
-    depend on the ids of contents.
+    connect are left out, if more than `candidates.LARGE` nodes are connected. Which pairs are left out does
+    not depend on the ids of contents.
 
     The method decides which pairs are found:
     - "shingles": all pairs of kept texts, with exact numbers, and estimates of the others.
@@ -141,9 +134,7 @@ class _Join:
         """Find the pairs of kept texts exactly, and estimate the others."""
         kept = self._nodes.kept
         if self._slots_serve():
-            self._count_likely(self._likely_slot_pairs)
-        elif self._nodes.few is not None and self._threshold.ignore_above is None:
-            self._count_likely(lambda: likely_pairs_with_few(self._scope, self._nodes, self._threshold))
+            self._count_likely()
         else:
             self._counts_found = True
             self._count_groups()
@@ -153,13 +144,11 @@ class _Join:
 
     def _slots_serve(self) -> bool:
         """Whether slots find the likely pairs, and with less work than all shingles."""
-        slots, least, texts = self._scope.recipe.slots, self._threshold.least, len(self._nodes)
-        if self._threshold.measure != "resemblance" or self._ignores:
+        bands = likely_bands(self._scope.recipe.slots, self._threshold.least)
+        if self._threshold.measure != "resemblance" or self._ignores or bands is None:
             return False
-        if not fewest_equal_slots(slots, least):
-            return False
-        work = likely_bands(slots, least, texts).work(texts) * texts
-        return meets_few(self._nodes) or work <= _BANDS_A_SHINGLE * int(self._nodes.shingles.sum())
+        work = len(bands.members) * len(self._nodes)
+        return work <= _BANDS_A_SHINGLE * int(self._nodes.shingles.sum())
 
     def by_fingerprints(self) -> None:
         """Find the pairs that share enough fingerprints."""
@@ -172,7 +161,7 @@ class _Join:
 
     def by_slots(self) -> None:
         """Find the pairs whose estimate by slots reaches the threshold."""
-        self._estimate_by_slots(self._likely_by_slots(SlotPairs(self._scope, self._nodes)))
+        self._estimate_by_slots(self._likely_by_slots())
         self._add_copies_by_slots()
 
     def by_features(self) -> None:
@@ -183,18 +172,16 @@ class _Join:
     def _add_copies_by_slots(self) -> None:
         self.found.add_copies(SLOTS, np.full(len(self._nodes.several), self._scope.recipe.slots))
 
-    def _count_likely(self, likely_pairs: Callable[[], Iterator[tuple[I64, I64]]]) -> None:
-        """Count the shingles of likely pairs of kept texts."""
+    def _count_likely(self) -> None:
+        """Count the shingles of the pairs of kept texts with enough equal slots."""
         kept, sizes, several = self._nodes.kept, self._nodes.shingles, self._nodes.several
         self.found.set_sizes(SHINGLES, several, sizes[several])
         # The stored number of shingles is an estimate if they are many, and it counts the boilerplate.
         large = several[kept[several] & ((sizes[several] > COUNTED) | bool(self._scope.ignored))]
-        if self._nodes.few is not None:
-            large = large[self._nodes.few[large]]  # the others have no pair of two copies
         in_pairs = np.zeros(len(self._nodes), bool)
         in_pairs[large] = True
         with contextlib.closing(SpilledNumbers()) as likely:
-            for a, b in likely_pairs():
+            for a, b in self._likely_slot_pairs():
                 in_pairs[a] = in_pairs[b] = True
                 likely.append(pair_numbers(a, b))
                 self._count_compared(np.minimum(sizes[a], sizes[b]))
@@ -246,8 +233,7 @@ class _Join:
     def _overlap(self) -> tuple[FingerprintOverlap, Iterator[tuple[I64, I64]]]:
         """The fingerprints of all nodes, and the pairs that may share enough of them."""
         sizes, firsts, ignore_above = self._nodes.sizes, self._nodes.firsts, self._threshold.ignore_above
-        few = self._nodes.few if ignore_above is None else None
-        overlap = FingerprintOverlap(self._scope, sizes, firsts, ignore_above, few)
+        overlap = FingerprintOverlap(self._scope, sizes, firsts, ignore_above)
 
         def needs_of(counts: I64) -> Needs:
             return self._needs(*overlap.bounds(counts))
@@ -255,12 +241,10 @@ class _Join:
         sides = self._nodes.sides
         return overlap, candidates_between(overlap, sides, needs_of, self._scope.check_cancelled)
 
-    def _likely_by_slots(self, slots: SlotPairs) -> EqualSlots:
-        """The pairs whose estimate by slots may reach the threshold."""
-        least = self._threshold.least
-        if self._threshold.measure == "containment":
-            return slots.with_containment(least)
-        return slots.with_equal_slots(max(1, int(rounded_up(least * self._scope.recipe.slots))))
+    def _likely_by_slots(self) -> EqualSlots:
+        """The pairs whose estimated resemblance may reach the threshold."""
+        least = max(1, int(rounded_up(self._threshold.least * self._scope.recipe.slots)))
+        return SlotPairs(self._scope, self._nodes).with_equal_slots(least)
 
     def _estimate_by_slots(self, pairs: EqualSlots) -> None:
         """Take the pairs whose estimate by slots reaches the threshold."""
@@ -270,33 +254,16 @@ class _Join:
             self._add(SLOTS, a, b, equal, self._threshold.reached_by(shares))
 
     def _estimate_pairs(self, one_of: Bool) -> None:
-        """Estimate the pairs with a node in `one_of` by slots or by fingerprints, as `estimates` does.
-
-        A pair that reaches the threshold by the better estimate is a candidate of one of the two.
-        """
+        """Estimate the pairs with a node in `one_of`: a resemblance by slots, if nothing is ignored."""
+        if self._threshold.measure == "resemblance" and not self._ignores:
+            with_slots = ((one_of[a] | one_of[b], a, b, equal) for a, b, equal in self._likely_by_slots())
+            self._estimate_by_slots((a[which], b[which], equal[which]) for which, a, b, equal in with_slots)
+            return
         overlap, pairs = self._overlap()
-        slots = None if self._ignores else SlotPairs(self._scope, self._nodes)
-        likely = itertools.chain(pairs, ((a, b) for a, b, _ in self._likely_by_slots(slots)) if slots else ())
-        wanted = ((a[which], b[which]) for a, b in likely for which in [one_of[a] | one_of[b]])
-        for a, b in _different(wanted, len(self._nodes)):
-            self._estimate(overlap, slots, a, b)
+        wanted = ((a[which], b[which]) for a, b in pairs for which in [one_of[a] | one_of[b]])
+        self._counts_found = False
+        self._count(FINGERPRINTS, overlap, np.arange(len(self._nodes)), wanted)
         self.found.set_aside += len(overlap.set_aside)
-
-    def _estimate(self, overlap: FingerprintOverlap, slots: SlotPairs | None, a: I64, b: I64) -> None:
-        """Take those of some pairs whose better estimate reaches the threshold."""
-        sizes, errors = self._nodes.shingles, self._unit_errors
-        for part, shared, of_a, of_b in count_shared(overlap, a, b, self._scope.check_cancelled):
-            own, other = a[part], b[part]
-            self.found.set_sizes(FINGERPRINTS, own, of_a)
-            self.found.set_sizes(FINGERPRINTS, other, of_b)
-            shares = shares_of_sets(shared, of_a, of_b, np.maximum(errors[own], errors[other]))
-            better = np.zeros(len(own), bool)
-            if slots:
-                equal = slots.equal(own, other)
-                by_slots = shares_of_slots(equal, self._scope.recipe.slots, sizes[own], sizes[other])
-                better = by_slots.error_of_containments < shares.error_of_containments
-                self._add(SLOTS, own, other, equal, better & self._threshold.reached_by(by_slots))
-            self._add(FINGERPRINTS, own, other, shared, ~better & self._threshold.reached_by(shares))
 
     def _count(self, basis: int, sets: SetSource, nodes: I64, pairs: Iterable[tuple[I64, I64]]) -> None:
         """Take those of some pairs that reach the threshold. A pair is two places in `nodes`."""
@@ -336,13 +303,3 @@ class _Join:
 
     def _needs(self, *sizes: I64) -> Needs:
         return needs_of_sets(self._threshold.measure, SizesOfSets(*sizes), self._threshold.least)
-
-
-def _different(pairs: Iterable[tuple[I64, I64]], count: int) -> Iterator[tuple[I64, I64]]:
-    """Each pair of `count` nodes once, the lower node first, ordered by the higher node, in batches."""
-    unused = np.uint64(32 - max(1, (count - 1).bit_length()))  # the highest bits must differ
-    with contextlib.closing(SortedRuns()) as runs:
-        for a, b in pairs:
-            runs.add(pair_numbers(np.minimum(a, b), np.maximum(a, b)) << unused)
-        for numbers in runs.batches():
-            yield split_pairs(numbers >> unused)

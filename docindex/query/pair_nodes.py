@@ -1,18 +1,58 @@
 """Put contents with the same words into nodes, and collect the pairs of nodes that a join finds.
 
 Takes a scope; gives nodes and, in the end, `JoinedPairs`. Must never decide which pairs are wanted.
+
+Also finds the contents that may resemble one of a few, so that pairs between a small set and a large one read
+nothing else: what `similar` finds for each of the few. Must never miss one, except with the probability that
+`similar` states.
 """
 
 import dataclasses
+from typing import Final
 
 import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U8, U32, Bool, starts_of
 from docindex.kernels.joins import starts_of_runs
-from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs
+from docindex.query.estimates import KnownText
+from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs, Threshold
+from docindex.query.resolve import Query
 from docindex.query.scope import Scope
-from docindex.query.two_sets import MUCH_SMALLER, LikelyPartners
-from docindex.storage import bulk
+from docindex.query.similar import resembling
+from docindex.storage import bulk, documents
+
+FEW: Final = 256
+"""A set of at most this many documents is small. For more, the pairs of all texts take less time."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class LikelyPartners:
+    """The contents of two sets that may be in a pair between them; each ascends."""
+
+    sides: tuple[I64, I64]
+
+    @property
+    def contents(self) -> I64:
+        """The contents of both, ascending."""
+        return np.union1d(*self.sides)
+
+
+def likely_partners(scope: Scope, threshold: Threshold) -> LikelyPartners | None:
+    """The contents of the small set and their likely partners; None if neither set is small.
+
+    Also None for a containment, by other methods, and if common text is ignored: then all texts are compared.
+    """
+    is_sought = threshold.measure == "resemblance" and threshold.method == "shingles"
+    if scope.between is None or not is_sought or threshold.ignore_above is not None:
+        return None
+    for side, condition in enumerate(scope.between):
+        few, count = documents.contents_of_some(scope.db, condition, FEW + 1)
+        if count <= FEW:
+            texts = [KnownText(scope, Query(None, content)) for content in few.tolist()]
+            likely = np.union1d(few, resembling(scope, texts, threshold.least))
+            others = documents.contents_among(scope.db, likely, scope.between[1 - side])
+            return LikelyPartners((others, few) if side else (few, others))
+    return None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -31,9 +71,6 @@ class Nodes:
     sides: I64 | None
     """If only pairs between two sets are wanted: 1 for a node with documents in the first set only, 2 for one
     with documents in the second set only, 0 for both. Two nodes make a pair unless both are 1, or both 2."""
-    few: Bool | None
-    """The nodes of the smaller set, if it is much smaller than the other, or if only the likely partners of
-    its contents take part. Each pair has one of them."""
 
     def __len__(self) -> int:
         return len(self.firsts)
@@ -83,13 +120,9 @@ def nodes_of(scope: Scope, *, by_words: bool, partners: LikelyPartners | None = 
     node_starts = starts_of(counts)
     members = np.repeat(starts[:-1][by_first] - node_starts[:-1], counts) + np.arange(len(order))
     contents = sizes.contents[order[members]]
-    sides = few = None
+    sides = None
     if scope.between is not None:
         sides = _sides(scope.sides if partners is None else partners.sides, contents, node_starts)
-        if partners is None:
-            few = _few(sides, sizes.shingles[firsts[by_first]])
-        else:
-            few = sides != (2 if partners.small.is_first else 1)
     return Nodes(
         sizes,
         firsts[by_first],
@@ -97,7 +130,6 @@ def nodes_of(scope: Scope, *, by_words: bool, partners: LikelyPartners | None = 
         contents,
         np.flatnonzero(several[by_first]),
         sides,
-        few,
     )
 
 
@@ -107,16 +139,6 @@ def _sides(sides: tuple[I64, I64], contents: I64, starts: I64) -> I64:
         np.diff(starts_of(np.isin(contents, side).astype(np.int64))[starts]) > 0 for side in sides
     )
     return np.where(in_first & in_second, 0, np.where(in_first, 1, 2))
-
-
-def _few(sides: I64, shingles: I64) -> Bool | None:
-    """The value of `Nodes.few`."""
-    of_first = sides != 2
-    weights = [int(shingles[of].sum()) + np.count_nonzero(of) for of in (of_first, sides != 1)]
-    if min(weights) * MUCH_SMALLER > max(weights):
-        return None
-    few: Bool = of_first if weights[0] <= weights[1] else sides != 1
-    return few
 
 
 class CollectedPairs:

@@ -3,6 +3,9 @@
 Takes a threshold; gives pairs one by one, or as rows and columns. Contents are compared first; documents are
 looked up while the caller iterates. Must never hold all pairs of documents unless the caller wants a list of
 them: 10,000 copies of one text make 50 million pairs.
+
+A document of two sets may be in both; it never makes a pair with itself. The pairs inside a set are never
+formed: `Nodes.sides` keeps the join from that.
 """
 
 import contextlib
@@ -11,19 +14,53 @@ import importlib
 import itertools
 import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, SupportsIndex, overload
+from typing import Any, Literal, Self, SupportsIndex, get_args, overload
 
 import numpy as np
 
+from docindex import argument_checks
 from docindex.argument_checks import shown
 from docindex.errors import DocIndexError
 from docindex.kernels.arrays import F64, I64, ranges
 from docindex.query.defaults import PAIR_RESEMBLANCE
-from docindex.query.joined_pairs import BASES, SHINGLES, JoinedPairs, Method, Threshold
+from docindex.query.joined_pairs import BASES, JoinedPairs, Method, Threshold
 from docindex.query.measures import Measures
 from docindex.query.pair_join import join_pairs
-from docindex.query.pair_options import ALL_PAIRS, PairOptions
 from docindex.query.scope import CheckCancelled, Scope, ScopeOpener
+from docindex.storage import documents
+
+PairRank = Literal["measure", "shared"]
+"""How pairs are ordered: by the measure of which a minimum is given, or by how much they share."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PairOptions:
+    """Which of the pairs that reach a threshold are wanted, and in which order."""
+
+    limit: int | None = None
+    rank: PairRank = "measure"
+    min_shared: int = 0
+
+    def checked(self) -> Self:
+        """The options as plain numbers; `TypeError` or `ValueError` if one is wrong."""
+        return dataclasses.replace(
+            self,
+            limit=argument_checks.limit(self.limit),
+            rank=argument_checks.choice("rank", self.rank, get_args(PairRank)),
+            min_shared=argument_checks.whole_number("min_shared", self.min_shared, least=0),
+        )
+
+    def chosen(self, found: JoinedPairs, threshold: Threshold) -> tuple[JoinedPairs, F64]:
+        """The pairs that share enough, and their scores."""
+        if self.min_shared:
+            found = found.only(np.flatnonzero(found.common >= self.min_shared))
+        by_measure = self.rank == "measure"
+        return found, found.scores(threshold) if by_measure else found.common.astype(np.float64)
+
+
+ALL_PAIRS = PairOptions()
+"""All pairs that reach a threshold, ordered by their measure."""
+
 
 # Documents are looked up for this many pairs of nodes at a time, and for those that tie with the last pair.
 _LOOKED_UP = 2048
@@ -250,7 +287,7 @@ def find_pairs(open_scope: ScopeOpener, threshold: Threshold, options: PairOptio
     `ignore_above` contents have, is not counted.
     """
     with open_scope() as scope:
-        chosen = options.chosen(scope, join_pairs(scope, threshold), threshold)
+        chosen = options.chosen(join_pairs(scope, threshold), threshold)
     return Pairs(open_scope, *chosen, limit=options.limit)
 
 
@@ -294,16 +331,11 @@ def checked_threshold(
 
 
 def _rows_of_measures(found: JoinedPairs) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """The arguments of `Measures` for each pair of nodes, and for the same pair with its nodes exchanged.
-
-    Exact pairs leave the errors at their defaults, which makes the iteration a tenth faster.
-    """
+    """The arguments of `Measures` for each pair of nodes, and for the same pair with its nodes exchanged."""
     numbers = found.numbers()
     inside, reverse, resemblance = (column.tolist() for column in numbers.shares)
     bases = [BASES[code] for code in found.basis.tolist()]
     same = resemblance, found.common.tolist(), bases
-    if not (found.basis != SHINGLES).any():
-        return list(zip(inside, reverse, *same, strict=True)), list(zip(reverse, inside, *same, strict=True))
     inside_error, reverse_error, error = (column.tolist() for column in numbers.errors)
     return (
         list(zip(inside, reverse, *same, inside_error, reverse_error, error, strict=True)),
@@ -342,3 +374,61 @@ def documents_of_nodes(
     for own in named.values():
         own.sort()
     return named
+
+
+_FIRST, _SECOND, _BOTH = 1, 2, 3
+"""In which set a document is."""
+
+
+class PairsBetween(Pairs):
+    """Pairs of a document of the first set, `a`, and one of the second set, `b`.
+
+    If both documents are in both sets, `a` is the one with the first key.
+    """
+
+    def _count(self, scope: Scope, found: JoinedPairs) -> int:
+        contents, nodes = contents_of_nodes(found)
+        node_of = dict(zip(contents.tolist(), nodes.tolist(), strict=True))
+        counts = np.zeros((_BOTH + 1, len(found.starts)), np.int64)
+        for content, _, _, side in _documents_of_sides(scope, np.sort(contents)):
+            counts[side, node_of[content]] += 1
+        both = counts[_BOTH]
+        first, second = counts[_FIRST] + both, counts[_SECOND] + both
+        a, b = found.a, found.b
+        # A pair of two documents that are in both sets is counted once from each side.
+        apart = first[a] * second[b] + first[b] * second[a] - both[a] * both[b]
+        within = first[a] * second[a] - both[a] - both[a] * (both[a] - 1) // 2
+        return int(np.where(a == b, within, apart).sum())
+
+    def _documents(self, scope: Scope, found: JoinedPairs) -> dict[int, list[NamedDocument]]:
+        return documents_of_nodes(found, _documents_of_sides(scope, np.sort(contents_of_nodes(found)[0])))
+
+    def _seconds(self, document: NamedDocument, others: list[NamedDocument]) -> list[NamedDocument]:
+        side = document[2]
+        if side == _SECOND:
+            return []
+        return [
+            other
+            for other in others
+            if other[2] & _SECOND and other != document and (side & other[2] != _BOTH or other > document)
+        ]
+
+
+def find_pairs_between(open_scope: ScopeOpener, threshold: Threshold, options: PairOptions) -> PairsBetween:
+    """All pairs between the two sets of a scope that reach a threshold, or only the first.
+
+    They are the same as those of `find_pairs` with one document in each set.
+    """
+    with open_scope() as scope:
+        chosen = options.chosen(join_pairs(scope, threshold), threshold)
+    return PairsBetween(open_scope, *chosen, limit=options.limit)
+
+
+def _documents_of_sides(scope: Scope, contents: I64) -> list[tuple[int, str, int, int]]:
+    """The content, key, id and set of each document that has one of the contents and is in a set."""
+    assert scope.between is not None
+    found: dict[tuple[int, str, int], int] = {}
+    for side, condition in zip((_FIRST, _SECOND), scope.between, strict=True):
+        for document in documents.documents_of(scope.db, contents, condition):
+            found[document] = found.get(document, 0) | side
+    return [(*document, side) for document, side in found.items()]

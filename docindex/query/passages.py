@@ -177,8 +177,10 @@ def comparable(text: str, recipe: Recipe, ignored: U64 = _NOTHING) -> Comparable
     return Comparable(symbols, characters, words & characters, template_runs(symbols, recipe.k, ignored))
 
 
-def passage_runs(query: Comparable, text: Comparable, recipe: Recipe) -> tuple[I64, I64, I64]:
-    """The passages that are not boilerplate, of the default length, as runs of symbols.
+def passage_runs(
+    query: Comparable, text: Comparable, recipe: Recipe, min_length: int | None = None
+) -> tuple[I64, I64, I64]:
+    """The passages that are not boilerplate, as runs of symbols; `min_length` is that of `passages`.
 
     Where each begins in the query and in the other text, in their order, and the number of its symbols.
 
@@ -186,7 +188,7 @@ def passage_runs(query: Comparable, text: Comparable, recipe: Recipe) -> tuple[I
     >>> [column.tolist() for column in passage_runs(*texts, Recipe(k=5, window=4))]
     [[4], [0], [9]]
     """
-    i, j, length, boilerplate = _runs(query, text, recipe, None)
+    i, j, length, boilerplate = _runs(query, text, recipe, min_length)
     order = np.lexsort((j, i))
     order = order[~boilerplate[order]]
     return i[order], j[order], length[order]
@@ -204,7 +206,10 @@ def _runs(
     own, other = query.templates.own, text.templates.own
     least = max(recipe.k, min(floor, own, other))
     always = max(least, min(recipe.guarantee, own, other))
-    i, j, length = _whole_words((query.words, text.words), runs, least, always)
+    is_long = runs[2] >= least
+    i, j, length = _whole_words(
+        (query.words, text.words), (runs[0][is_long], runs[1][is_long], runs[2][is_long]), least, always
+    )
     # A run may have become shorter than the others.
     return i, j, length, query.templates.fill(i, length, least)
 

@@ -19,8 +19,7 @@ import numpy as np
 from docindex.checkpoints import checkpoint
 from docindex.kernels.arrays import F64, I64, U64, Bool, are_first
 from docindex.kernels.like_rows import like_rows
-from docindex.kernels.run_chains import run_chains
-from docindex.kernels.seed_clusters import seed_clusters
+from docindex.kernels.run_chains import run_chains, seed_clusters
 from docindex.query.passages import Passage
 from docindex.query.template_runs import template_runs
 from docindex.reading.registry import symbol_reader

@@ -2,6 +2,9 @@
 
 A string that is the key of a document stands for that document; any other string is a text. Must never
 keep a copy of a text that the index has.
+
+For an unknown key, it says which key may have been meant. It looks at a bounded number of keys, so that a
+loop that tries keys stays fast.
 """
 
 import dataclasses
@@ -13,16 +16,47 @@ import apsw
 import numpy as np
 
 from docindex.argument_checks import plain_text, shown
-from docindex.errors import CorruptIndex, TextNotKept
+from docindex.errors import CorruptIndex, TextNotKept, UnknownKey
 from docindex.frontends.extracted import Places
 from docindex.kernels.arrays import U64
 from docindex.query.scope import Scope
-from docindex.query.unknown_keys import unknown
 from docindex.sketching.single_text import window_hashes, words_hash
 from docindex.sketching.sketcher import sketch_batches
+from docindex.spelling import most_alike
 from docindex.storage import contents, document_lookup, documents, extractions
 from docindex.storage.documents import StoredSketch
 from docindex.storage.values import can_be_stored
+
+# A slip in the last letters leaves a key among these neighbours in the order of the keys. With 20, looking at
+# them takes twice as long.
+_NEIGHBOURS = 10
+
+
+def unknown(db: apsw.Connection, key: object) -> UnknownKey:
+    """The error for a key or an id that no document has."""
+    if isinstance(key, str):
+        plain = str.__str__(key)
+        return UnknownKey(f"there is no document {shown(plain)}", plain, _neighbours(db, plain))
+    if isinstance(key, int):
+        return UnknownKey(f"there is no document {shown(int.__index__(key))}", key)
+    return UnknownKey(f"a key must be a str or a docindex.Id, not {shown(key)}", key)
+
+
+def similar_key(db: apsw.Connection, key: str) -> str | None:
+    """The key that is most like an unknown one, if one of its neighbours in the index is like it."""
+    return most_alike(key, _neighbours(db, key))
+
+
+def _neighbours(db: apsw.Connection, key: str) -> tuple[str, ...]:
+    """The keys beside an unknown key, also as it would be spelled with or without a capital letter."""
+    if not can_be_stored(key):
+        return ()
+    other = key.capitalize() if key.islower() else key.lower()
+    return tuple(
+        near
+        for spelled in ((key,) if other == key else (key, other))
+        for near in document_lookup.keys_around(db, spelled, _NEIGHBOURS)
+    )
 
 
 class Text(str):

@@ -12,13 +12,12 @@ from contextlib import AbstractContextManager
 import apsw
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, Bool
+from docindex.kernels.arrays import I64, U64
 from docindex.query.measures import Ignoring
-from docindex.query.search_memory import Remembered, SearchMemory
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
-from docindex.sketching.shingle_batches import shingle_sets
 from docindex.sketching.single_text import shingle_set
+from docindex.sketching.sketcher import shingle_sets
 from docindex.storage import documents
 from docindex.storage.contents import texts_of
 from docindex.storage.postings import ExistingContents
@@ -56,22 +55,11 @@ class Scope:
     """What earlier questions to the same index know of its slots."""
     between: tuple[Where, Where] | None = None
     """The conditions of the two sets between which pairs are wanted, already checked; None for all pairs."""
-    frequencies: Callable[[U64], I64] | None = None
-    """How many contents of several files have each of some ascending hashes; None to count in this file."""
-    search_memory: SearchMemory = dataclasses.field(default_factory=SearchMemory)
-    """What earlier searches read of the index."""
-    for_many: bool = False
-    """Whether there are many searches in this scope."""
 
     @functools.cached_property
     def existing(self) -> ExistingContents:
         """The look-up of hashes, whose tables are read once for all look-ups of the question."""
         return ExistingContents(self.db)
-
-    @functools.cached_property
-    def remembered(self) -> Remembered:
-        """What earlier searches read of this state of the index."""
-        return self.search_memory.current(self.db, many=self.for_many)
 
     def documents_of(self, contents: I64) -> list[tuple[int, str, int]]:
         """The content, key and id of each document with one of these contents that fulfils the condition."""
@@ -96,13 +84,12 @@ class Scope:
             return "common text"
         return "boilerplate" if self.ignored else "nothing"
 
-    def shingle_sets(self, contents: I64, among: Bool | None = None) -> Iterator[tuple[U64, I64]]:
+    def shingle_sets(self, contents: I64) -> Iterator[tuple[U64, I64]]:
         """The shingle sets of contents whose texts are kept, in batches: hashes, and where each set begins.
 
-        The contents must ascend. Shingles of the boilerplate are left out; with `among`, a table of
-        `hash_filter`, also those that are not among the shingles of the table.
+        The contents must ascend. Shingles of the boilerplate are left out.
         """
-        for hashes, starts in shingle_sets(texts_of(self.db, contents), self.recipe, among):
+        for hashes, starts in shingle_sets(texts_of(self.db, contents), self.recipe):
             self.check_cancelled()
             yield self.ignored.sets_without(hashes, starts)
 

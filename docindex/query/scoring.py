@@ -1,7 +1,8 @@
 """Count the fingerprints that contents share with a query, and compute their scores.
 
 In: the hashes of a query with their weights, and contents. Out: a score and numbers for each content, both
-from the forward index; only the weights of hashes come from the inverted index. Must never know a key.
+from the forward index; only the weights of hashes come from the inverted index. The hashes of very long
+contents are read in pieces. Must never know a key.
 """
 
 import dataclasses
@@ -11,19 +12,89 @@ from typing import Self
 
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64, U64, Bool, union
-from docindex.query.content_hashes import CountedHashes, HashCounter
-from docindex.query.hash_lookup import (
-    Candidates,
-    QueryHashes,
-    hashes_above,
-    known_frequencies,
-    read_frequencies,
-)
+from docindex.kernels.arrays import F64, I64, U64, Bool, ranges, starts_of, union
+from docindex.query.hash_lookup import Candidates, QueryHashes, frequencies, hashes_above
 from docindex.query.measures import Measures, measures_of, shares_of_sets, unit_errors
 from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
+from docindex.storage import documents, forward_index
+from docindex.storage.forward_index import ForwardHashes, HashSet
+
+# Up to this many hashes of contents are read together: 2 MB.
+_AT_ONCE = 1 << 18
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class CountedHashes:
+    """What the hashes of some contents have in common with a query. Each field has an entry for a content."""
+
+    shared: I64
+    """How many of the query's hashes each content has."""
+    weights: I64 | F64
+    """The sum of the weights of these hashes."""
+    sizes: I64
+    """How many hashes that count each content has."""
+    sampled: I64
+    """How many other hashes of each content are in the sample."""
+    sample: U64
+    """The smallest other hashes of each content that count, end to end."""
+
+
+class HashCounter:
+    """Counts the hashes of contents for one query."""
+
+    def __init__(self, scope: Scope, asked: U64, weights: I64, not_counting: Callable[[U64], U64]) -> None:
+        """`asked` are the hashes of the query that count, ascending, and `weights` are theirs.
+
+        `not_counting` gives those of some hashes that do not count, and perhaps others; ascending.
+        """
+        self._scope = scope
+        self._asked = HashSet(asked)
+        self._weights = weights.astype(np.float64)
+        self._not_counting = not_counting
+
+    def counted(self, contents: I64, most: int) -> CountedHashes:
+        """Count the hashes of ascending contents, of which a sample has at most `most`."""
+        scope = self._scope
+        sizes = documents.sizes_of(scope.db, contents).hashes
+        if int(sizes.sum()) > _AT_ONCE:
+            return self._counted_in_pieces(contents, sizes, most)
+        hashes, starts = forward_index.distinct_hashes_of(scope.db, contents, scope.recipe.window)
+        owners = np.arange(len(contents)).repeat(np.diff(starts))
+        places, found = self._asked.find(hashes)
+        of = owners.take(places)
+        shared = np.bincount(of, minlength=len(contents))
+        # Sums of whole numbers below 2^53 are exact in floating point too.
+        weights = np.bincount(of, self._weights.take(found), minlength=len(contents))
+        are_others = np.ones(len(hashes), bool)
+        are_others[places] = False
+        sizes = np.diff(starts)
+        without = self._not_counting(hashes)
+        if len(without):
+            dropped, _ = HashSet(without).find(hashes)
+            are_others[dropped] = False
+            sizes -= np.bincount(owners.take(dropped), minlength=len(contents))
+        others = are_others.nonzero()[0]
+        counts = sizes - shared
+        sampled = np.minimum(counts, most)
+        sample = hashes.take(others.take(ranges(starts_of(counts)[:-1], sampled)))
+        return CountedHashes(shared, weights, sizes, sampled, sample)
+
+    def _counted_in_pieces(self, contents: I64, sizes: I64, most: int) -> CountedHashes:
+        """The same if the contents are so long that their hashes should not be in memory together."""
+        of = ForwardHashes(self._scope.db, contents, self._scope.recipe.window)
+        places, found = forward_index.shared_with(self._asked, of)
+        shared = np.bincount(places, minlength=len(contents))
+        weights = np.bincount(places, self._weights.take(found), minlength=len(contents))
+        without = union(*(self._not_counting(hashes) for _, hashes in of))
+        sizes = forward_index.sizes_without(without, of, sizes)
+        if not most:
+            return CountedHashes(shared, weights, sizes, np.zeros_like(sizes), without[:0])
+        dropped = HashSet(union(self._asked.hashes, without)) if len(without) else self._asked
+        owners, sample = forward_index.smallest_without(dropped, of, sizes - shared, most)
+        return CountedHashes(shared, weights, sizes, np.bincount(owners, minlength=len(contents)), sample)
+
 
 # The highest possible scores are computed for this many contents at a time. Each may cost a row.
 _BOUNDS_AT_ONCE = 256
@@ -126,7 +197,10 @@ class Scorer:
             and not len(self._scope.ignored.hashes)
             and not self._options.ignore_above
         ):
-            sizes = self._scope.remembered.sizes(self._scope.db, candidates.contents[places])
+            contents = candidates.contents[places]
+            order = np.argsort(contents)
+            sizes = np.empty_like(contents)
+            sizes[order] = documents.sizes_of(self._scope.db, contents[order]).hashes
             shared = candidates.counts[places] if self._share == 1 else len(self._asked.counting)
             others = self._share * (np.maximum(sizes - shared, 0) * float(LEAST_MEAN))
         guessed = others * (self._mean / LEAST_MEAN)
@@ -139,22 +213,16 @@ class Scorer:
             scores = scores_of(found.weights, self._whole, np.zeros(len(contents)))
             return Scored(contents, scores, found.shared, found.sizes)
         found = self._counter.counted(contents, SAMPLE)
-        counts = known_frequencies(self._scope, found.sample)
-        unknown = counts == 0
-        likely = None
-        if unknown.any():
-            # Many contents have too low a score already if the hashes that are not known weigh nothing.
-            likely = self._scores(found, weights_of(counts, self._options.rank) * ~unknown) >= least
-            unknown &= likely.repeat(found.sampled)
-            if unknown.any():
-                sought = found.sample[unknown]
-                distinct = union(sought)
-                counts[unknown] = read_frequencies(self._scope, distinct)[distinct.searchsorted(sought)]
-        scores = self._scores(found, weights_of(counts, self._options.rank))
-        scored = Scored(contents, scores, found.shared, found.sizes)
-        return scored if likely is None else scored.only(likely)
+        # Many contents have too low a score already if their other hashes weigh nothing.
+        likely = self._scores(found, np.zeros(len(found.sample))) >= least
+        sought = found.sample[likely.repeat(found.sampled)]
+        distinct = union(sought)
+        weights = np.zeros(len(found.sample), np.int64)
+        counts = frequencies(self._scope, distinct)[distinct.searchsorted(sought)]
+        weights[likely.repeat(found.sampled)] = weights_of(counts, self._options.rank)
+        return Scored(contents, self._scores(found, weights), found.shared, found.sizes).only(likely)
 
-    def _scores(self, found: CountedHashes, weights: I64) -> F64:
+    def _scores(self, found: CountedHashes, weights: I64 | F64) -> F64:
         """The scores of contents, given the weights of the hashes in their samples."""
         sampled = found.sampled
         owners = np.arange(len(sampled)).repeat(sampled)
@@ -167,8 +235,10 @@ class Scorer:
     def measures(self, scored: Scored) -> dict[int, Measures]:
         """The measures of contents by fingerprints."""
         scope, contents = self._scope, scored.contents
-        # Of shingles that are made of lines, a remembered number may be false, but makes no difference here.
-        symbols, shingles = scope.remembered.units(scope.db, contents)
+        order = np.argsort(contents)
+        sizes = documents.sizes_of(scope.db, contents[order])
+        symbols, shingles = np.empty_like(contents), np.empty_like(contents)
+        symbols[order], shingles[order] = sizes.symbols, sizes.shingles
         errors = unit_errors(symbols, shingles, scope.recipe, scope.ignoring(self._options.ignore_above))
         asked = np.full(len(contents), len(self._asked.counting))
         shares = shares_of_sets(scored.shared, asked, scored.sizes, errors)

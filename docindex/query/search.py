@@ -14,10 +14,9 @@ from collections.abc import Callable
 import numpy as np
 
 from docindex.kernels.arrays import I64
-from docindex.query.estimates import KnownText
+from docindex.query.estimates import KnownText, measure_contents
 from docindex.query.evidence import Evidence
 from docindex.query.hash_lookup import candidates_for, query_hashes
-from docindex.query.measured_contents import measure_contents
 from docindex.query.measures import Measures
 from docindex.query.passages import Passage
 from docindex.query.regions import Region

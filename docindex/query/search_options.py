@@ -4,12 +4,14 @@ import dataclasses
 from typing import Literal, Self, TypedDict, get_args
 
 from docindex import argument_checks
-from docindex.query.defaults import MATCHES
 from docindex.query.measures import Measures
 from docindex.recipe import Recipe
 
 Rank = Literal["likeness", "excerpt"]
 """How matches are ordered; `docindex.query.ranking` has the formulas."""
+
+MATCHES = 20
+"""The number of answers of a search: as many as a person reads, the best first."""
 
 # The largest value of each option that is a whole number above 0. No recipe can have a larger window.
 _COUNTS = {"window": 65_535, "budget": None, "limit": None, "ignore_above": None}

@@ -14,8 +14,7 @@ from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in, starts_of_runs
 from docindex.query.candidates import Groups
 from docindex.query.scope import Scope
-from docindex.query.sorted_runs import SortedRuns
-from docindex.query.spilled_numbers import SpilledNumbers
+from docindex.query.spilled_numbers import SortedRuns, SpilledNumbers
 
 _NOTHING = np.empty(0, np.uint64)
 

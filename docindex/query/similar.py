@@ -8,17 +8,18 @@ features, which takes the same time in an index of any size, but misses document
 .976, 12% at .95, and 97% at .8. Must never report a candidate that is not measured.
 """
 
+import dataclasses
 import functools
+import itertools
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from docindex.kernels.arrays import I64, U16
-from docindex.kernels.feature_hashes import features
-from docindex.kernels.minhash import fewest_equal_slots
-from docindex.query.estimates import KnownText
+from docindex.kernels.minhash import features, fewest_equal_slots
+from docindex.query.estimates import KnownText, measure_contents
 from docindex.query.hash_lookup import QueryHashes, candidates_for
-from docindex.query.measured_contents import measure_contents
 from docindex.query.pair_needs import rounded_up
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
@@ -43,10 +44,13 @@ def find_similar(
 
     The numbers are exact if both texts are kept; otherwise they are estimates.
     """
-    candidates = _sharing_features if method == "features" else _with_equal_slots
-    documents_of: dict[int, list[tuple[str, int]]] = {}
     own = KnownText(scope, query)
-    for content, key, number in scope.documents_of(candidates(scope, own, min_resemblance)):
+    if method == "features":
+        candidates = _sharing_features(scope, own)
+    else:
+        candidates = resembling(scope, [own], min_resemblance)
+    documents_of: dict[int, list[tuple[str, int]]] = {}
+    for content, key, number in scope.documents_of(candidates):
         documents_of.setdefault(content, []).append((key, number))
     matches = []
     wanted = np.array(sorted(documents_of), np.int64)
@@ -64,7 +68,7 @@ def find_similar(
     return sorted(matches, key=lambda match: (-match.score, match.key))
 
 
-def _sharing_features(scope: Scope, own: KnownText, _: float) -> I64:
+def _sharing_features(scope: Scope, own: KnownText) -> I64:
     """The contents that pass the feature filter of the recipe together with a query, ascending."""
     k, s, _ = scope.recipe.features
     sketch = own.sketch
@@ -72,30 +76,71 @@ def _sharing_features(scope: Scope, own: KnownText, _: float) -> I64:
     return np.unique(np.array(found + documents.with_words_hash(scope.db, sketch.words_hash), np.int64))
 
 
-def _with_equal_slots(scope: Scope, own: KnownText, min_resemblance: float) -> I64:
-    """The contents that may resemble a query, ascending."""
-    sketch, text = own.sketch, own.query.text(scope.db)
-    found = [np.array(documents.with_words_hash(scope.db, sketch.words_hash), np.int64)]
-    ignored = len(scope.ignored.shingles)
-    size = len(scope.shingles_of(text)) if ignored and text is not None else sketch.shingles
-    estimated = text is None
-    if size:
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Sought:
+    """A text whose likely partners are sought by their slots."""
+
+    slots: U16
+    equal: int
+    """How many slots of a partner are equal at least."""
+    least: float
+    most: float
+    """The smallest and the largest number of shingles of a partner."""
+    among: I64 | None
+    """The contents that share enough slots in memory; None if these do not tell."""
+
+    def likely(self, some: bulk.SlotsOfSizes) -> I64:
+        """Those of some contents that may be partners."""
+        among = slice(None) if self.among is None else np.isin(some.contents, self.among)
+        equal = np.count_nonzero(some.slots[among] == self.slots, axis=1)
+        partners: I64 = some.contents[among][equal >= self.equal]
+        return partners
+
+
+def resembling(scope: Scope, texts: Sequence[KnownText], min_resemblance: float) -> I64:
+    """The contents that may resemble one of some texts, ascending."""
+    words = {text.sketch.words_hash for text in texts}
+    same_words = itertools.chain.from_iterable(documents.with_words_hash(scope.db, each) for each in words)
+    found = [np.fromiter(same_words, np.int64)]
+    by_hashes = [text for text in texts if text.query.text(scope.db) is None]
+    sought, all_kept = _sought(scope, texts, min_resemblance)
+    if sought:
+        known = [each.among for each in sought if each.among is not None]
+        among = np.unique(np.concatenate(known)) if len(known) == len(sought) else None
+        least, most = min(each.least for each in sought), max(each.most for each in sought)
+        for some in bulk.slots_of_sizes(scope.db, least, most, scope.recipe.slots, among):
+            scope.check_cancelled()
+            found += [each.likely(some) for each in sought]
+            all_kept &= bool(some.kept.all())
+    # The better estimate may be the one by fingerprints.
+    for text in by_hashes if all_kept else texts:
+        found.append(_with_equal_hashes(scope, text, min_resemblance))
+    return np.unique(np.concatenate(found))
+
+
+def _sought(scope: Scope, texts: Sequence[KnownText], min_resemblance: float) -> tuple[list[_Sought], bool]:
+    """What is sought for the texts that have shingles; and whether all texts are kept, as far as is known."""
+    ignored, sought, all_kept = len(scope.ignored.shingles), [], True
+    for own in texts:
+        text = own.query.text(scope.db) if ignored else None
+        size = own.sketch.shingles if text is None else len(scope.shingles_of(text))
+        if not size:
+            continue
         # Slots and sizes include boilerplate. A pair of resemblance r without it, in which a text has `size`
         # shingles, has at least this resemblance with it, because it adds at most `ignored` shingles.
         resemblance = min_resemblance * size / (size + ignored)
-        equal = fewest_equal_slots(scope.recipe.slots, resemblance)
-        least = min_resemblance * size * (1 - COUNT_ERROR)
-        most = size / min_resemblance * (1 + COUNT_ERROR) + ignored
-        among, all_kept = _sharing_slots(scope, sketch.slots, resemblance)
-        estimated |= not all_kept
-        for some in bulk.slots_of_sizes(scope.db, least, most, scope.recipe.slots, among):
-            scope.check_cancelled()
-            found.append(some.contents[np.count_nonzero(some.slots == sketch.slots, axis=1) >= equal])
-            estimated |= not some.kept.all()
-    if estimated:
-        # The better estimate may be the one by fingerprints.
-        found.append(_with_equal_hashes(scope, own, min_resemblance))
-    return np.unique(np.concatenate(found))
+        among, are_kept = _sharing_slots(scope, own.sketch.slots, resemblance)
+        all_kept &= are_kept
+        sought.append(
+            _Sought(
+                own.sketch.slots,
+                fewest_equal_slots(scope.recipe.slots, resemblance),
+                min_resemblance * size * (1 - COUNT_ERROR),
+                size / min_resemblance * (1 + COUNT_ERROR) + ignored,
+                among,
+            )
+        )
+    return sought, all_kept
 
 
 def _with_equal_hashes(scope: Scope, own: KnownText, min_resemblance: float) -> I64:

@@ -7,31 +7,16 @@ memory. Must never miss a pair that has as many equal slots as it needs.
 import functools
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Final
 
 import numpy as np
 
 from docindex.kernels.arrays import I64, U16, U64, Bool
-from docindex.kernels.equal_slots import equal_slot_pairs
-from docindex.kernels.feature_hashes import features
-from docindex.kernels.hash_filter import filter_table, may_be_among
 from docindex.kernels.joins import Limits, starts_of_runs
-from docindex.kernels.minhash import EMPTY_SLOT, fewest_equal_slots
-from docindex.kernels.slot_bands import (
-    FARTHEST,
-    SHARED,
-    SORTED_FOR,
-    Bands,
-    band_numbers,
-    certain_bands,
-    joined_from,
-    likely_bands,
-)
-from docindex.query.candidates import CrowdLabels, Groups, GroupSource, Needs, candidates
-from docindex.query.candidates_between import candidates_between
+from docindex.kernels.minhash import EMPTY_SLOT, features, fewest_equal_slots
+from docindex.kernels.slot_bands import Bands, band_numbers, certain_bands, likely_bands
+from docindex.query.candidates import CrowdLabels, Groups, GroupSource, Needs, candidates, candidates_between
 from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
-from docindex.query.slot_needs import MARGIN, SlotNeeds
 from docindex.storage import bulk
 
 # The number of pairs whose slots are compared at a time. A pair has two rows of 256 bytes each, and 2^14
@@ -39,13 +24,6 @@ from docindex.storage import bulk
 _COMPARED = 1 << 12
 # The number of pairs in a batch.
 _PAIRS = 1 << 16
-
-FEW: Final = 256
-"""For a resemblance, each slot is looked up among those of up to this many nodes; more nodes meet in bands.
-
-Of 50,000 texts, 250 with the others took .28 s by look-ups and .18 to .32 s by bands; 1,000 took .67 to .75 s
-and .20 to .39 s. For a containment, look-ups always took less: .30 and 1.95 s, and 1.2 and 3.8 s.
-"""
 
 # At least this many columns of slots lie in one line of a cache: to read them together takes a quarter of the
 # time.
@@ -60,21 +38,13 @@ CrowdFinder = Callable[[I64, U16], I64]
 """Gives the crowd of each node; takes the nodes that may be in one, ascending, and their slots."""
 
 
-def meets_few(nodes: Nodes) -> bool:
-    """Whether one of two sets has so few nodes that resembling slots are looked up among theirs."""
-    return nodes.few is not None and int(np.count_nonzero(nodes.few)) <= FEW
-
-
 class SlotPairs:
     """The slots of all nodes, and the pairs that have some of them in common."""
 
     def __init__(self, scope: Scope, nodes: Nodes) -> None:
         self._features = scope.recipe.features
         self._check_cancelled = scope.check_cancelled
-        self._shingles = nodes.shingles
         self._sides = nodes.sides
-        self._few = None if nodes.few is None else np.flatnonzero(nodes.few)
-        self._meets_few = meets_few(nodes)
         self._slots = bulk.slot_rows(scope.db, nodes.representatives, scope.recipe.slots)
 
     def equal(self, a: I64, b: I64) -> I64:
@@ -90,9 +60,7 @@ class SlotPairs:
 
     def with_equal_slots(self, least: int) -> EqualSlots:
         """All pairs with at least this many equal slots, which must be 1 or more."""
-        if self._meets_few:
-            return self._with_few(lambda *_: least)
-        return self._sharing(certain_bands(self._slots.shape[1], least, len(self._slots)), least)
+        return self._sharing(certain_bands(self._slots.shape[1], least), least)
 
     def with_resemblance(self, least: float, crowds_of: CrowdFinder | None = None) -> EqualSlots:
         """The pairs with as many equal slots as texts of this resemblance have, see `fewest_equal_slots`.
@@ -101,10 +69,9 @@ class SlotPairs:
         `minhash.MISSED`. With `crowds_of`, pairs of two members of one crowd are left out.
         """
         count = self._slots.shape[1]
-        if self._meets_few:
-            fewest = max(1, fewest_equal_slots(count, least))
-            return self._with_few(lambda *_: fewest)
-        bands = likely_bands(count, least, len(self._slots))
+        bands = likely_bands(count, least)
+        if bands is None:
+            raise ValueError(f"no bands find pairs of resemblance {least} by {count} slots")
         if crowds_of is None:
             return self._sharing(bands, fewest_equal_slots(count, least))
 
@@ -117,94 +84,17 @@ class SlotPairs:
 
     def _sharing(self, bands: Bands, least: int, crowds_of: CrowdLabels | None = None) -> EqualSlots:
         """The pairs that share enough bands and have enough equal slots."""
-        table = _BandTable(self._slots, bands, self._few)
+        table = _BandTable(self._slots, bands)
         for a, b, equal in self._pairs(table, bands.shared, crowds_of):
             enough = equal >= least
             yield a[enough], b[enough], equal[enough]
 
-    def with_containment(self, least: float) -> EqualSlots:
-        """The pairs whose estimated containment may reach a threshold, in the smaller text."""
-        count = self._slots.shape[1]
-        needs = SlotNeeds(count, "containment", least, estimated=True)
-        if self._few is not None:
-            yield from self._with_few(lambda a, b: needs.of_pairs(self._shingles[a], self._shingles[b]))
-            return
-        order = np.argsort(self._shingles, kind="stable")
-        ranks, sizes = np.empty_like(order), self._shingles[order]
-        ranks[order] = np.arange(len(order))
-
-        def of_pairs(early: I64, late: I64) -> I64:
-            return needs.of_pairs(sizes[early], sizes[late])
-
-        # A text inside a much larger one has few equal slots: only single slots find it. Two texts of like
-        # sizes meet in bands.
-        bands, border = self._bands_of_containment(sizes, least)
-        some = np.ones_like(sizes)
-        if bands is not None:
-            near = Needs(
-                ranks, some, some, Limits(border), lambda early, _: np.full(len(early), bands.shared)
-            )
-            yield from self._compared(_BandTable(self._slots, bands, self._few), near)
-        far = Needs(ranks, some, some, Limits(np.zeros_like(sizes), border), of_pairs)
-        yield from self._compared(_BandTable(self._slots, Bands(count, 1, 0, 1), self._few), far)
-
-    def containments_near_few(self, least: float) -> tuple[Bool, EqualSlots]:
-        """The nodes whose pairs of a containment with any of the few are found by slots; and these pairs.
-
-        No such node is much larger or smaller than any of the few. So its pairs have a resemblance that is
-        high enough for `fewest_equal_slots`: a pair is missed with the same probability.
-        """
-        assert self._few is not None
-        sizes, few = self._shingles, self._few
-        needs = SlotNeeds(self._slots.shape[1], "containment", least, estimated=False)
-        near = needs.of_texts(sizes, sizes[few]) > 0
-        near[few] = False
-        pairs = self._with_few(lambda a, b: needs.of_pairs(sizes[a], sizes[b]))
-        return near, ((a[near[b]], b[near[b]], equal[near[b]]) for a, b, equal in pairs)
-
-    def _bands_of_containment(self, sizes: I64, least: float) -> tuple[Bands | None, I64]:
-        """The bands in which texts of like sizes meet, and the rank from which on texts are like each text.
-
-        `sizes` are ascending. None if it takes less time to compare all texts by single slots.
-        """
-        count, texts = self._slots.shape[1], len(sizes)
-        every = np.arange(texts)
-        best: tuple[Bands | None, I64] = None, every
-        cost = int(every.sum())
-        for reach in range(1, min(FARTHEST, count - 1) + 1):
-            equal = joined_from(count, reach) - 1
-            # A pair of the smaller size a and the larger size b needs more equal slots than these if
-            # a * (least * (count + equal) - equal) > b * equal.
-            smaller = least * (count + equal) - equal
-            if smaller > 0:
-                alike = np.floor(sizes * equal / smaller * (1 + MARGIN)) + 1
-                border = np.minimum(np.searchsorted(sizes, alike), every)
-                if (own := reach * SORTED_FOR * texts + int(border.sum())) < cost:
-                    best, cost = (Bands(count, 2, reach, SHARED), border), own
-        return best
-
     def passing_features(self) -> EqualSlots:
         """The pairs that pass the feature filter of the recipe."""
         k, s, r = self._features
-        table = EqualFeatures(features(self._slots, k, s), self._slots[:, 0] == EMPTY_SLOT, self._few)
+        table = EqualFeatures(features(self._slots, k, s), self._slots[:, 0] == EMPTY_SLOT)
         for a, b, equal in self._pairs(table, r):
             enough = table.common(a, b) >= r
-            yield a[enough], b[enough], equal[enough]
-
-    def _with_few(self, needed: Callable[[I64, I64], I64 | int]) -> EqualSlots:
-        """The pairs between the sets with as many equal slots as they need."""
-        assert self._few is not None
-        assert self._sides is not None
-        is_few = np.zeros(len(self._slots), bool)
-        is_few[self._few] = True
-        few = self._slots[self._few]
-        for begin in range(0, len(self._slots), _PAIRS):
-            self._check_cancelled()
-            of_few, rows, equal = equal_slot_pairs(few, self._slots[begin : begin + _PAIRS])
-            a, b = self._few[of_few], rows + begin
-            # Two of the few meet twice, and each meets itself.
-            once = ~is_few[b] | ((a < b) & ((self._sides[a] != self._sides[b]) | (self._sides[a] == 0)))
-            enough = once & (equal >= needed(a, b))
             yield a[enough], b[enough], equal[enough]
 
     def _pairs(
@@ -235,15 +125,11 @@ class SlotPairs:
 
 
 class _BandTable:
-    """The bands of all nodes: a `GroupSource`. Nodes with the same band are a group.
+    """The bands of all nodes: a `GroupSource`. Nodes with the same band are a group."""
 
-    With `few`, groups without one of these nodes are left out.
-    """
-
-    def __init__(self, slots: U16, bands: Bands, few: I64 | None) -> None:
+    def __init__(self, slots: U16, bands: Bands) -> None:
         self._slots = slots
         self._bands = bands
-        self._few = few
 
     @property
     def count(self) -> int:
@@ -261,9 +147,6 @@ class _BandTable:
                 keys = numbers.astype(np.uint64) << _HALF | self._rows
                 if empty.any():
                     keys = keys[~empty]
-                if self._few is not None:
-                    table = filter_table(numbers[self._few].astype(np.uint64))
-                    keys = keys[may_be_among(table, keys >> _HALF)]
                 keys.sort()
                 # Most bands belong to one text. Without these, the first pass takes a quarter less time.
                 same = keys[1:] >> _HALF == keys[:-1] >> _HALF
@@ -286,14 +169,12 @@ class _BandTable:
 class EqualFeatures:
     """A table of features with a row for each node: a `GroupSource`.
 
-    Nodes with the same value in a column are a group. With `few`, groups without one of these nodes are left
-    out.
+    Nodes with the same value in a column are a group.
     """
 
-    def __init__(self, table: U64, empty: Bool, few: I64 | None = None) -> None:
+    def __init__(self, table: U64, empty: Bool) -> None:
         self._table = table
         self._rows = np.flatnonzero(~empty)
-        self._few = few
 
     @property
     def count(self) -> int:
@@ -307,8 +188,5 @@ class EqualFeatures:
     def groups(self) -> Iterator[Groups]:
         """The groups of each column."""
         for column in np.ascontiguousarray(self._table.T):
-            rows = self._rows
-            if self._few is not None:
-                rows = rows[may_be_among(filter_table(column[self._few]), column[rows])]
-            rows = rows[np.argsort(column[rows], kind="stable")]
+            rows = self._rows[np.argsort(column[self._rows], kind="stable")]
             yield np.diff(starts_of_runs(column[rows])), rows

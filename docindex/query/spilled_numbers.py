@@ -1,7 +1,8 @@
-"""Hold a long list of 64-bit numbers that is appended once and then read in ranges.
+"""Hold more 64-bit numbers than memory should: a list that is read in ranges, and runs that are sorted.
 
 A short list stays in memory, and a long one goes to a temporary file, so that a question about all documents
-takes a bounded amount of memory. The file has no name, and vanishes with the process.
+takes a bounded amount of memory. The file has no name, and vanishes with the process. Must never know what
+the numbers mean.
 """
 
 import errno
@@ -12,8 +13,10 @@ from io import FileIO
 
 import numpy as np
 
+from docindex.checkpoints import checkpoint
 from docindex.errors import DiskFull
 from docindex.kernels.arrays import I64, U64, ranges, starts_of
+from docindex.kernels.joins import starts_of_runs
 from docindex.sketching.incremental import GrowingArray
 
 # Numbers that are kept in memory: 64 MB.
@@ -96,3 +99,65 @@ def _write(file: FileIO, numbers: U64) -> None:
     left = np.ascontiguousarray(numbers).view(np.uint8).data
     while left:
         left = left[file.write(left) :]
+
+
+_NOTHING = np.empty(0, np.uint64)
+
+# This many numbers are sorted at a time, 8 bytes each.
+_RUN = 1 << 22
+# A run is cut into this many pieces by the highest bits. Batches are made from about `_RUN` numbers in the
+# same pieces of all runs.
+_PIECE_BITS = 12
+
+
+class SortedRuns:
+    """Numbers that are sorted run by run. Batches are small only if the highest bits of the numbers differ.
+
+    A run is as large as memory allows; all runs together are as large as they have to be.
+    """
+
+    def __init__(self) -> None:
+        self._keys = SpilledNumbers()
+        self._borders: list[I64] = []
+        """For each run, where each of its pieces begins in `_keys`."""
+        self._waiting: list[U64] = []
+        self._held = 0
+
+    def add(self, numbers: U64) -> None:
+        """Take numbers."""
+        self._waiting.append(numbers)
+        self._held += len(numbers)
+        if self._held >= _RUN:
+            self._sort()
+
+    def close(self) -> None:
+        """Free the memory or the file."""
+        self._keys.close()
+
+    def _sort(self) -> None:
+        checkpoint()
+        keys = np.sort(np.concatenate([_NOTHING, *self._waiting]))
+        pieces = np.arange(1 << _PIECE_BITS, dtype=np.uint64)
+        inside = np.searchsorted(keys >> np.uint64(64 - _PIECE_BITS), pieces)
+        self._borders.append(np.append(inside, len(keys)) + len(self._keys))
+        self._keys.append(keys)
+        self._waiting, self._held = [], 0
+
+    def batches(self) -> Iterator[U64]:
+        """The different numbers, ascending; numbers with the same highest bits are in one batch."""
+        if self._held:
+            self._sort()
+        if not self._borders:
+            return
+        borders = np.array(self._borders)
+        until = np.cumsum(np.diff(borders, axis=1).sum(axis=0))
+        first = 0
+        while first < len(until):
+            checkpoint()
+            before = int(until[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(until, before + _RUN, "right")))
+            keys = np.concatenate([self._keys.read(int(run[first]), int(run[last])) for run in borders])
+            if len(borders) > 1:
+                keys.sort()
+            yield keys[starts_of_runs(keys)[:-1]]
+            first = last

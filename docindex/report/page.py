@@ -16,12 +16,11 @@ import jinja2
 from docindex.errors import TextNotKept
 from docindex.folders.local_times import local_time
 from docindex.index.writer import Index
-from docindex.query.differences import Difference, differences
+from docindex.query.differences import differences
 from docindex.query.pairs import Pair
 from docindex.query.passages import Passage
 from docindex.query.regions import Region
 from docindex.query.resolve import Key
-from docindex.reading.registry import symbol_reader
 from docindex.report.chosen_pairs import ChosenPairs, choose_pairs
 from docindex.report.plots import bars, curve
 from docindex.report.report_groups import ReportFile, ReportGroup
@@ -205,7 +204,6 @@ def _shown_pairs(index: Index, pairs: Iterable[Pair]) -> tuple[list[dict[str, An
         return numbers[key]
 
     found = []
-    reader = symbol_reader(index.recipe.reading)
     compared_characters = searched_characters = 0
     for pair in pairs:
         record: dict[str, Any] = {**dataclasses.asdict(pair)}
@@ -224,21 +222,19 @@ def _shown_pairs(index: Index, pairs: Iterable[Pair]) -> tuple[list[dict[str, An
             ranges, cut = _shown_ranges(compared.passages)
             reworded, are_cut = _shown_regions(regions)
             cut |= are_cut
-        changes: list[tuple[str, int, int, int, int]] = []
+        changes: list[tuple[int, int, int, int]] = []
         if a is not None and b is not None:
             first, second = texts[a], texts[b]
             compared_characters += len(first) + len(second)
             if compared_characters <= _MOST_COMPARED:
-                changes = _changes(differences(first, second, reader))
+                changes = [
+                    (each.query_start, each.query_end, each.start, each.end)
+                    for each in differences(first, second, index.recipe)
+                ]
         marks = {"ranges": ranges, "changes": changes, "reworded": reworded}
         record |= {"cut": cut, "searched": searched, "passages": {"a": a, "b": b, **marks}}
         found.append(record)
     return found, texts
-
-
-def _changes(found: Iterable[Difference]) -> list[tuple[str, int, int, int, int]]:
-    """The kind of each difference, and its start and its end in both texts."""
-    return [(each.kind, each.query_start, each.query_end, each.start, each.end) for each in found]
 
 
 def _shown_ranges(passages: Iterable[Passage]) -> tuple[list[tuple[int, ...]], bool]:

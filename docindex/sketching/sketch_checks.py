@@ -13,7 +13,7 @@ import pyarrow as pa
 from docindex.argument_checks import shown
 from docindex.errors import RecipeError, RecipeMismatch
 from docindex.kernels.arrays import I64, U64, Bool, unmix
-from docindex.kernels.feature_hashes import features
+from docindex.kernels.minhash import features
 from docindex.kernels.shingling import distinct_counts
 from docindex.kernels.winnowing import HASH_BITS
 from docindex.recipe import Recipe

@@ -1,21 +1,22 @@
 """Sketch texts in batches: compute the fingerprints, slots, features, simhash and samples of each text.
 
-In: any number of texts, and a recipe. Out: one `Sketches` for each batch. Short texts are sketched together
-and long texts slice by slice, so that the arrays in memory stay small. The result must never depend on how
-the texts were batched or cut. Must never keep a text.
+In: any number of texts, and a recipe. Out: one `Sketches` for each batch, or the shingle sets alone. Short
+texts are sketched together and long texts slice by slice, so that the arrays in memory stay small. The result
+must never depend on how the texts were batched or cut. Must never keep a text.
 """
 
+import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
 
 from docindex.kernels import minhash, samples
-from docindex.kernels.arrays import I64, U8, U16, U64, mix, starts_of, union
-from docindex.kernels.feature_hashes import features
-from docindex.kernels.kgrams import RunHasher
+from docindex.kernels.arrays import I64, U8, U16, U64, are_first, mix, starts_of, union
+from docindex.kernels.minhash import features
 from docindex.kernels.shingling import distinct_counts, labelled_bag, shingles
-from docindex.kernels.winnowing import select_and_hash_runs
+from docindex.kernels.winnowing import select_fingerprints
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
@@ -26,19 +27,34 @@ from docindex.sketching.incremental import (
     Winnower,
     shingle_hashes,
 )
-from docindex.sketching.kept_memory import keep_memory
+from docindex.sketching.single_text import shingle_set
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
-from docindex.sketching.tokens import shingle_tokens, simhash_words, word_spans, words_of
+from docindex.sketching.tokens import shingle_tokens, simhash_words, words_of
 from docindex.sketching.word_counts import WordCounter, simhashes_of_words
 from docindex.sketching.words_hashing import WordsHasher, words_hashes
+
+_LARGEST = (32 << 20) - (1 << 16)
+"""glibc ignores blocks of more than 32 MB."""
+
+
+@functools.cache
+def keep_memory() -> None:
+    """Let the C library of Linux keep the memory that sketching allocates again and again.
+
+    glibc returns freed memory to the system if it is more than twice as large as the largest block that was
+    ever mapped and freed. Sketching allocates and frees some 30 MB for each batch, and the system fills each
+    new page with zeros: a third of the time of sketching. One block that is allocated and freed without being
+    touched costs nothing and raises the limit to 64 MB. Other C libraries ignore it.
+    """
+    block = np.empty(_LARGEST, np.uint8)
+    del block
+
 
 _Item = TypeVar("_Item")
 
 # The hashes of a text with more fingerprints than this are counted in sixteen parts: sorting all of them at
 # once would double the memory they take.
 _SORTED = 1 << 20
-
-_NO_SPANS = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
@@ -88,11 +104,8 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     """The sketches of a batch of short texts, all at once."""
     reader = symbol_reader(recipe.reading)
     reading = reader.read(texts, lines=recipe.token == "line")
-    spans = word_spans(reading, recipe)
-    hashed = reading.word_hashes
-    hasher = RunHasher(*(spans if hashed is None else _NO_SPANS))
-    hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe, hasher)
-    words = (*spans, mix(hasher.end(reading.symbols)) if hashed is None else hashed)
+    hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe)
+    words = words_of(reading, recipe)
     found, found_starts = shingles(*shingle_tokens(reading, recipe, words), recipe.shingle)
     if recipe.bag:
         found = labelled_bag(found, found_starts)
@@ -116,15 +129,10 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     )
 
 
-def _fingerprints_of_batch(
-    symbols: U8, symbol_starts: I64, recipe: Recipe, words: RunHasher
-) -> tuple[U64, U16, I64]:
-    """The hashes and gaps of the fingerprints of a batch, and where each text's fingerprints begin.
-
-    Hashes the words on the way.
-    """
-    positions, hashes = select_and_hash_runs(
-        symbols, symbol_starts, recipe.k, recipe.window, words, robust=recipe.selector == "robust"
+def _fingerprints_of_batch(symbols: U8, symbol_starts: I64, recipe: Recipe) -> tuple[U64, U16, I64]:
+    """The hashes and gaps of the fingerprints of a batch, and where each text's fingerprints begin."""
+    positions, hashes, _ = select_fingerprints(
+        symbols, symbol_starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
     )
     starts = np.searchsorted(positions, symbol_starts)
     gaps = np.diff(positions, prepend=0)
@@ -186,3 +194,35 @@ def _different(hashes: U64, starts: I64) -> I64:
         return distinct_counts(hashes & ~((np.uint64(1) << HASH_SHIFT) - np.uint64(1)), starts)
     sixteenths = (hashes >> np.uint64(60)).astype(np.uint8)
     return np.array([sum(len(union(hashes[sixteenths == n] >> HASH_SHIFT)) for n in range(16))])
+
+
+# What a text costs on top of its characters when texts are read together, in characters.
+_TEXT_COST = 16
+
+
+def shingle_sets(texts: Iterable[str], recipe: Recipe) -> Iterator[tuple[U64, I64]]:
+    """The shingle sets of texts in batches: hashes, and where the set of each text begins.
+
+    >>> (batch,) = shingle_sets(["to be or not to be", "", "to be or not to be or not to be"], Recipe())
+    >>> batch[1].tolist()
+    [0, 2, 2, 6]
+    """
+    for batch in batched_by_weight(texts, lambda text: len(text) + _TEXT_COST):
+        if len(batch[0]) > slicing.PIECE_CHARACTERS:
+            found = shingle_set(batch[0], recipe)
+            yield found, starts_of(np.array([len(found)]))
+        else:
+            yield _sets_of_batch(batch, recipe)
+
+
+def _sets_of_batch(texts: list[str], recipe: Recipe) -> tuple[U64, I64]:
+    reading = symbol_reader(recipe.reading).read(texts, lines=recipe.token == "line")
+    hashes, starts = shingles(*shingle_tokens(reading, recipe), recipe.shingle)
+    if recipe.bag:
+        hashes = labelled_bag(hashes, starts)
+    # Sorting text by text takes a third of the time of one sort by text and hash.
+    for begin, end in itertools.pairwise(starts.tolist()):
+        hashes[begin:end].sort()
+    first = are_first(hashes)
+    first[starts[:-1][np.diff(starts) > 0]] = True
+    return hashes[first], starts_of(first.astype(np.int64))[starts]

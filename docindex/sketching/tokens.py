@@ -25,16 +25,11 @@ WordSpans = tuple[I64, I64, U64]
 
 def words_of(reading: Reading, recipe: Recipe) -> WordSpans:
     """The words of a reading, with overlong ones cut into pieces."""
-    begins, ends = word_spans(reading, recipe)
+    longest = symbol_reader(recipe.reading).longest_unit // 2
+    begins, ends = token_spans(reading.words, len(reading.symbols), longest)
     if reading.word_hashes is not None:
         return begins, ends, reading.word_hashes
     return begins, ends, token_hashes(reading.symbols, begins, ends)
-
-
-def word_spans(reading: Reading, recipe: Recipe) -> tuple[I64, I64]:
-    """Where the words of a reading begin and end, with overlong ones cut into pieces."""
-    longest = symbol_reader(recipe.reading).longest_unit // 2
-    return token_spans(reading.words, len(reading.symbols), longest)
 
 
 def shingle_tokens(reading: Reading, recipe: Recipe, words: WordSpans | None = None) -> tuple[U8 | U64, I64]:

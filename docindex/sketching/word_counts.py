@@ -7,16 +7,14 @@ result must never depend on how the texts were batched or cut.
 import numpy as np
 
 from docindex.kernels.arrays import I64, U64, mix, mix_in_place, starts_of
-from docindex.kernels.bit_counts import bit_counts
 from docindex.kernels.kgrams import grams
-from docindex.kernels.segment_sort import sort_segments
-from docindex.kernels.simhash_bits import bit_sums, majority, simhashes_of, weight_sums
-from docindex.sketching.word_weights import PAIR, WORD, WordWeights, count_weights
+from docindex.kernels.simhash_bits import simhashes_of
+from docindex.sketching.word_weights import WordWeights, count_weights
 
 # The id of a feature is the 43 highest bits of its hash, and one bit that tells pairs from words. So 64 bits
-# have room for the number of one of 2^21 segments: the words and the pairs of 2^20 texts. (A batch has fewer
-# texts: each weighs at least one of its 2^20 characters.) Among a million features of a
-# text, two have the same id with a probability of 6%, and the simhash hardly changes if they do.
+# have room for the number of one of 2^20 texts. (A batch has fewer texts: each weighs at least one of its
+# 2^20 characters.) Among a million features of a text, two have the same id with a probability of 6%, and the
+# simhash hardly changes if they do.
 _ID_BITS = 44
 _ROOM = 64 - _ID_BITS
 
@@ -30,11 +28,6 @@ _COUNTED = 1 << 20
 _AT_ONCE = 1 << 20
 
 
-# Texts with fewer words than this on average are sorted together, because short segments are slow. With
-# segments, files of 2,000 words take .82 of the time, and notes of 58 words 1.25.
-_SHORT = 200
-
-
 def simhashes_of_words(words: U64, starts: I64) -> U64:
     """The simhash of each text of a batch, from the hashes of its words.
 
@@ -44,25 +37,6 @@ def simhashes_of_words(words: U64, starts: I64) -> U64:
     True
     """
     pairs, pair_starts = grams(words, starts, 2)
-    if len(words) < _SHORT * (len(starts) - 1):
-        return _of_short_texts(words, starts, pairs, pair_starts)
-    # Each text is two segments: its words, and its pairs.
-    segments = np.concatenate([starts, pair_starts[1:] + len(words)])
-    keys = np.concatenate([words, pairs])
-    keys >>= np.uint64(_ROOM + 1)
-    heads = sort_segments(keys, segments)
-    counts = np.diff(heads, append=len(keys))
-    ids = keys.take(heads)
-    ids <<= np.uint64(1)
-    are_pairs = np.zeros(len(ids), np.int64)
-    are_pairs[np.searchsorted(heads, len(words)) :] = 1
-    ids |= are_pairs.view(np.uint64)
-    mix_in_place(ids, np.empty_like(ids))
-    sums, totals = _weighed(ids, np.searchsorted(heads, segments), counts, are_pairs)
-    return majority(sums, totals)
-
-
-def _of_short_texts(words: U64, starts: I64, pairs: U64, pair_starts: I64) -> U64:
     keys = _ids(words, pairs)
     texts = np.arange(len(starts) - 1, dtype=np.uint64) << np.uint64(_ID_BITS)
     keys[: len(words)] |= np.repeat(texts, np.diff(starts))
@@ -73,29 +47,6 @@ def _of_short_texts(words: U64, starts: I64, pairs: U64, pair_starts: I64) -> U6
     weights = count_weights(counts, _are_pairs(ids))
     mix_in_place(ids, np.empty_like(ids))
     return simhashes_of(ids, np.searchsorted(heads, starts + pair_starts), weights)
-
-
-def _weighed(ids: U64, starts: I64, counts: I64, are_pairs: I64) -> tuple[I64, I64]:
-    """For each text, the sums of the weights of each bit of its features, and of all its features.
-
-    The features of a text are in two segments, its words and its pairs: first those of all words.
-    """
-    texts = (len(starts) - 1) // 2
-    # Most features occur once. So they all weigh the same, and counting their bits is enough.
-    once = counts == 1
-    single = once.nonzero()[0]
-    single_starts = np.searchsorted(single, starts)
-    bits, sizes = bit_counts(ids.take(single), single_starts), np.diff(single_starts)
-    sums = WORD * bits[:texts] + PAIR * bits[texts:]
-    totals = WORD * sizes[:texts] + PAIR * sizes[texts:]
-    repeated = (~once).nonzero()[0]
-    # Merge the two segments of each text: sums take much longer for many short segments.
-    sizes = np.diff(np.searchsorted(repeated, starts))
-    text = np.repeat(np.arange(2 * texts) % texts, sizes)
-    repeated = repeated.take(np.argsort(text, kind="stable"))
-    merged = starts_of(sizes[:texts] + sizes[texts:])
-    weights = count_weights(counts.take(repeated), are_pairs.take(repeated))
-    return sums + bit_sums(ids.take(repeated), merged, weights), totals + weight_sums(merged, weights)
 
 
 class WordCounter:

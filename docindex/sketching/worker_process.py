@@ -32,15 +32,9 @@ from docindex.sketching.worker_protocol import (
 )
 from docindex.worker_command import WorkerCommand
 
-# A worker allocates arrays of the same sizes again and again. The first two settings make the C library of
-# Linux keep their memory instead of returning it to the system, which saves 5% of the time. Other systems
-# ignore them. The third one keeps numpy from starting threads for matrices, which a worker never uses: its
-# start takes 0.09 s of a processor instead of 0.14 s.
-_SETTINGS = {
-    "MALLOC_MMAP_THRESHOLD_": "268435456",
-    "MALLOC_TRIM_THRESHOLD_": "268435456",
-    "OPENBLAS_NUM_THREADS": "1",
-}
+# Keeps numpy from starting threads for matrices, which a worker never uses: its start takes 0.09 s of a
+# processor instead of 0.14 s.
+_SETTINGS = {"OPENBLAS_NUM_THREADS": "1"}
 
 # The size of a pipe: that of most answers, so that a worker need not wait until its answer is read. Only
 # Linux can change this size.

@@ -1,7 +1,8 @@
 """Cut crowds of rows that share a key into parts, so that no task has to work through a whole crowd.
 
-In: a DataFrame and the columns that a crowd shares. Out: the same rows with the number of their part. Small
-crowds, which are nearly all, have one part. Must never collect a crowd on the driver or in one row.
+In: a DataFrame and the columns that a crowd shares. Out: the same rows with the number of their part, or all
+pairs of members of a crowd. Small crowds, which are nearly all, have one part. Must never collect a crowd on
+the driver or in one row.
 """
 
 import dataclasses
@@ -10,6 +11,9 @@ from typing import Self
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
+
+FIRST, SECOND, BOTH = 1, 2, 3
+"""In which of two DataFrames a row is: the column `side`."""
 
 _PART = 1000
 """About how many rows a part has. A crowd of a million has a thousand parts, and half a million pairs of
@@ -31,6 +35,20 @@ class CrowdParts:
         sizes = rows.groupBy(*shared).agg(F.count("*").alias("size")).where(F.col("size") > _PART)
         return cls(shared, sizes.select(*shared, F.ceil(F.col("size") / _PART).cast("int").alias("parts")))
 
+    def meetings(self, rows: DataFrame, member: str, tasks: int) -> DataFrame:
+        """Each member `u` of a crowd that is in the first DataFrame, with each member `v` in the second one.
+
+        `tasks` says into how many tasks the work is cut.
+        """
+        keys = [*self.shared, "part_u", "part_v"]
+        u, v = (
+            self._replicated(rows.where(F.col("side").bitwiseAND(F.lit(side)) > 0), member, parts)
+            .select(*keys, F.col(member).alias(name))
+            .repartition(tasks, *keys)
+            for name, side, parts in (("u", FIRST, keys[-2:]), ("v", SECOND, keys[:-3:-1]))
+        )
+        return u.join(v, keys)
+
     def parted(self, rows: DataFrame, member: str) -> DataFrame:
         """The rows with a column `part`, from 0; the column `member` differs among the rows of a crowd."""
         # This is not the hash by which Spark partitions, so the rows of a task are of all parts.
@@ -42,7 +60,7 @@ class CrowdParts:
         parts = F.sequence(F.lit(0), F.col("parts") - 1)
         return self._with_parts(rows).withColumn(name, F.explode(parts)).drop("parts")
 
-    def replicated(self, rows: DataFrame, member: str, names: Sequence[str]) -> DataFrame:
+    def _replicated(self, rows: DataFrame, member: str, names: Sequence[str]) -> DataFrame:
         """Each row once for each part that its own part is compared with.
 
         `names` are those of two new columns: the row's own part, and the other part.

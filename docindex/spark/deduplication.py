@@ -22,14 +22,13 @@ def deduplicate(
     min_resemblance: float = SAME_WORK,
     keep: str = "longest",
     sketches: DataFrame | None = None,
-    ignore_above: int | None = None,
     counts: Observation | None = None,
 ) -> DataFrame:
     """The rows of a DataFrame with one document of each cluster of similar documents. All columns stay.
 
     `frame` has the columns `key` and `text`, and perhaps others, or it is made by `sketch`. No key may occur
     twice. The clusters are those of `docindex.Index.clusters`: documents that are linked by a chain of pairs
-    with at least `min_resemblance`. `ignore_above` is that of `pairs`.
+    with at least `min_resemblance`.
 
     `keep` is the rule that chooses the document of a cluster:
 
@@ -54,7 +53,7 @@ def deduplicate(
     elif sketches is not frame:
         refuse_other_texts(frame, sketches)
     values = order.values(sketches, frame)
-    members = clusters(sketches, min_resemblance, ignore_above=ignore_above).select("key", "cluster")
+    members = clusters(sketches, min_resemblance).select("key", "cluster")
     members = members.join(values, "key")
     place = F.row_number().over(Window.partitionBy("cluster").orderBy(*order.columns()))
     found = frame.join(members.select("key", place.alias(_PLACE)), "key", "left")

@@ -68,7 +68,7 @@ def checked_sizes(frame: DataFrame) -> FrameSizes:
         )
     if found.least != found.greatest:
         recipes = Recipe.from_json(found.least), Recipe.from_json(found.greatest)
-        raise recipe_mismatch(*recipes)
+        raise _recipe_mismatch(*recipes)
     recipe = None if found.least is None else Recipe.from_json(found.least)
     return FrameSizes(recipe, found.rows or 0, found.shingles or 0, found.kept or 0)
 
@@ -76,7 +76,7 @@ def checked_sizes(frame: DataFrame) -> FrameSizes:
 def sizes_of_both(first: FrameSizes, second: FrameSizes) -> FrameSizes:
     """The sizes of two DataFrames together; `RecipeMismatch` if their recipes differ."""
     if first.recipe and second.recipe and first.recipe != second.recipe:
-        raise recipe_mismatch(first.recipe, second.recipe)
+        raise _recipe_mismatch(first.recipe, second.recipe)
     return FrameSizes(
         first.recipe or second.recipe,
         first.rows + second.rows,
@@ -85,7 +85,7 @@ def sizes_of_both(first: FrameSizes, second: FrameSizes) -> FrameSizes:
     )
 
 
-def recipe_mismatch(first: Recipe, second: Recipe) -> RecipeMismatch:
+def _recipe_mismatch(first: Recipe, second: Recipe) -> RecipeMismatch:
     """The error for sketches that cannot be compared."""
     return RecipeMismatch(
         "the sketches were made with different recipes, so they cannot be compared; sketch all texts with "

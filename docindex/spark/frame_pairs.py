@@ -4,192 +4,146 @@ In: a DataFrame that `sketch` made, and a threshold. Out: a DataFrame with a row
 numbers that `docindex.Index.pairs` gives for the same documents. Must never compare each document with each
 other one.
 
-The stages, each of which is one shuffle: the values of each text (`document_rows`); those that several texts
-have (`common_values`); the rarest ones of each text (`rarest_values`); the texts that meet in them, and the
-sets of each pair in one place (`candidate_rows`); the counts (`counted_pairs`).
+The stages: the texts that share a band of slots (`band_meetings`); the counts of what these share
+(`verified_pairs`); the documents of each text (`named_pairs`).
 """
 
 import dataclasses
-import functools
+import math
+from typing import Self
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
 from docindex import argument_checks
-from docindex.kernels.slot_bands import Bands, certain_bands
-from docindex.query.defaults import SAME_WORK
+from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.joined_pairs import Threshold
-from docindex.query.pair_needs import rounded_up
-from docindex.query.pairs import checked_threshold
 from docindex.recipe import Recipe
-from docindex.spark.candidate_rows import MeetingNodes, SentSets
-from docindex.spark.common_values import CommonValues
-from docindex.spark.counted_pairs import counted_pairs
-from docindex.spark.document_rows import IGNORED, needed_columns, packed_documents
-from docindex.spark.frame_checks import FrameSizes, checked_sizes, sizes_of_both
+from docindex.spark.band_meetings import BandMembers, band_members
+from docindex.spark.crowd_parts import BOTH, FIRST, SECOND
+from docindex.spark.frame_checks import checked_sizes, sizes_of_both
 from docindex.spark.missed_pairs import MOST_MISSED, band_design
-from docindex.spark.packed_rows import packed_frame, with_stage
-from docindex.spark.pair_question import FRAME_METHODS, FrameMethod, PairQuestion
-from docindex.spark.rarest_values import RarestValues
+from docindex.spark.named_pairs import named_pairs, placed_documents
+from docindex.spark.verified_pairs import ERRORS, NUMBERS, Verification
 
-# A bucket has about this many shingles: 2 MB. Fewer buckets than these would not be spread evenly.
-_SHINGLES_OF_A_BUCKET = 1 << 18
-_BUCKETS = 32
+# A block has about this many members of sets, 8 MB, and at most about this many nodes. Fewer blocks than
+# these would not be spread evenly.
+_MEMBERS_OF_A_BLOCK = 1 << 20
+_ROWS_OF_A_BLOCK = 1 << 16
+_BLOCKS = 32
+# Work is cut into tasks of this many pairs, if all texts were alike.
+_MEETINGS_OF_A_TASK = 1 << 23
 
 
 def pairs(
     frame: DataFrame,
     *,
-    min_resemblance: float | None = None,
-    min_containment: float | None = None,
-    ignore_above: int | None = None,
-    method: FrameMethod = "shingles",
+    min_resemblance: float = PAIR_RESEMBLANCE,
     between: DataFrame | None = None,
     min_shared: int = 0,
     max_missed: float = MOST_MISSED,
-    set_aside: Observation | None = None,
 ) -> DataFrame:
-    """All pairs of documents that reach a minimum resemblance or a minimum containment.
+    """The pairs of documents that reach a minimum resemblance.
 
-    `frame` has sketches, see `sketch`. It is read twice, first for its sizes and then for its texts; so write
-    it to Parquet before, or cache it. A row of the result has the keys `a` and `b`, of which `a` is the lower
-    one, and the numbers of `docindex.Pair`. The rows have no order.
+    `frame` has sketches, see `sketch`. It is read several times; so write it to Parquet before, or cache it.
+    A row of the result has the keys `a` and `b`, of which `a` is the lower one, and the numbers of
+    `docindex.Pair`. The rows have no order.
 
-    Give either `min_resemblance` or `min_containment`; without them, the minimum resemblance is 0.5. A pair
-    reaches `min_containment` if one document contains at least this share of the other. Pairs that share
-    fewer than `min_shared` shingles are left out; with the basis "slots", fewer equal slots.
-
-    - ``method="shingles"``: shingles are counted. No pair is missed, and the numbers are exact: the pairs
-      are those of `docindex.Index.pairs`. Needs texts; if no row has a text, slots are used.
-    - ``method="bands"``: the same numbers, but a pair at the threshold is missed with a probability of up
-      to `max_missed`, and a pair far above it hardly ever: see `band_design`. Finds no containments.
-    - ``method="slots"``: all pairs whose estimate by slots reaches the threshold, with the basis "slots".
-      Needs no text.
+    Texts that share a band of slots are compared, so a pair at the threshold is missed with a probability of
+    up to `max_missed`, and a pair far above it hardly ever: see `band_design`. Each pair that is found is
+    verified. Where both texts are kept, shingles are counted, and the numbers are exact: those of
+    `docindex.Index.pairs`. Other pairs are estimated by their slots, with the basis "slots". Pairs that share
+    fewer than `min_shared` shingles are left out; with the basis "slots", fewer equal slots. Nothing is
+    ignored, however many pairs there are.
 
     `between` is a second DataFrame of sketches, such as old documents. Then `a` is in `frame` and `b` is in
-    `between`, and no pairs inside one of them are formed. A document that is in both may be on either side;
-    if both documents are, `a` is the one with the lower key.
-
-    `ignore_above` ignores shingles that more than this many different texts have. Without it, nothing is
-    ignored, however many pairs there are; `Index.pairs` sets a limit then. `set_aside` is an `Observation` of
-    Spark. It says how many different shingles were ignored: ``set_aside.get["set_aside"]`` after the pairs
-    were computed.
+    `between`, and no pairs inside one of them are formed. If both documents are in both, `a` is the one with
+    the lower key. Two versions of a document, with one key, are no pair.
 
     Exact copies, and texts with the same words, are compared once. Texts are known by 64 bits of the hash of
     their words.
 
         sketches = session.read.parquet("sketches")
         spark.pairs(sketches, min_resemblance=0.8).write.parquet("pairs")
-        spark.pairs(new, between=old, min_containment=0.5).orderBy("containment").show()
+        spark.pairs(new, between=old).orderBy("resemblance").show()
     """
-    threshold = checked_threshold(min_resemblance, min_containment, "shingles", ignore_above)
-    asked = AskedPairs(
-        threshold,
-        argument_checks.choice("method", method, FRAME_METHODS),
-        max_missed,
-        min_shared=argument_checks.whole_number("min_shared", min_shared, least=0),
+    least = argument_checks.whole_number("min_shared", min_shared, least=0)
+    question = FrameQuestion.of(frame, between, min_resemblance, max_missed=max_missed, min_shared=least)
+    copies = question.documents.groupBy("value").agg(
+        F.count("*").alias("size"), F.bit_or("side").alias("side")
     )
-    return _found(frame, between, asked, set_aside)
+    copies = (
+        copies.where((F.col("size") > 1) & (F.col("side") == BOTH)).select("value", "value").toDF("u", "v")
+    )
+    directed = between is not None
+    candidates = question.members.pairs(directed=directed).unionAll(copies)
+    found = question.verified(candidates)
+    rows = named_pairs(question.documents, found, question.members.tasks, directed=directed)
+    a_in_b, b_in_a = (_of_ordered(*names) for names in (NUMBERS[:2], NUMBERS[1::-1]))
+    error_a, error_b = (_of_ordered(*names) for names in (ERRORS[:2], ERRORS[1::-1]))
+    return rows.select("a", "b", a_in_b, b_in_a, NUMBERS[2], "shared", "basis", error_a, error_b, ERRORS[2])
 
 
-def containments(
-    frame: DataFrame,
-    min_containment: float = SAME_WORK,
-    *,
-    ignore_above: int | None = None,
-    method: FrameMethod = "shingles",
-    between: DataFrame | None = None,
-    set_aside: Observation | None = None,
-) -> DataFrame:
-    """The pairs of documents in which the second, `b`, contains at least this share of the first, `a`.
-
-    The other parameters are those of `pairs`. With `between`, `a` is in `frame`, and `b` is in `between`.
-
-        spark.containments(sketches, 0.9).select("a").distinct()    # documents that lie inside others
-    """
-    threshold = checked_threshold(None, min_containment, "shingles", ignore_above)
-    asked = AskedPairs(threshold, argument_checks.choice("method", method, FRAME_METHODS), is_directed=True)
-    return _found(frame, between, asked, set_aside)
+def _of_ordered(name: str, reverse: str) -> Column:
+    """A number of a pair whose documents may have been exchanged."""
+    return F.when(F.col("is_turned"), F.col(reverse)).otherwise(F.col(name)).alias(name)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class AskedPairs:
-    """The checked arguments of a question."""
+class FrameQuestion:
+    """The texts of one or two DataFrames, and how pairs of them are found and counted."""
 
-    threshold: Threshold
-    method: FrameMethod
-    max_missed: float = MOST_MISSED
-    min_shared: int = 0
-    is_directed: bool = False
+    documents: DataFrame
+    """The `key` of each document, its node as `value`, and its `side`."""
+    members: BandMembers
+    sets: DataFrame
+    """The sets of all nodes."""
+    verification: Verification
 
-    def question(self, sizes: FrameSizes, *, is_between: bool) -> PairQuestion:
-        """The question to sketches of these sizes; `ValueError` if they cannot answer it."""
-        recipe, method = sizes.recipe or Recipe(), self.method
-        if method == "shingles" and not sizes.kept:
-            method = "slots"
-        if method != "slots" and sizes.kept < sizes.rows:
-            raise ValueError(
-                f"{sizes.rows - sizes.kept:,} of {sizes.rows:,} rows have no text, so their shingles cannot "
-                'be counted; sketch them with keep_text=True, or use method="slots"'
-            )
-        if method != "shingles" and self.threshold.ignore_above is not None:
-            raise ValueError(
-                f'method="{method}" cannot ignore common text; leave ignore_above out, or use '
-                'method="shingles" with texts'
-            )
-        bands = self._bands(recipe, method, sizes.rows)
-        values = sizes.shingles if bands is None else sizes.rows * len(bands.members)
-        return PairQuestion(
+    @classmethod
+    def of(
+        cls,
+        frame: DataFrame,
+        between: DataFrame | None,
+        min_resemblance: float,
+        *,
+        max_missed: float,
+        min_shared: int = 0,
+    ) -> Self:
+        """Check the arguments, and count the rows of the DataFrames."""
+        threshold = Threshold(measure="resemblance", least=min_resemblance).checked()
+        sizes = checked_sizes(frame)
+        if between is not None:
+            sizes = sizes_of_both(sizes, checked_sizes(between))
+        recipe = sizes.recipe or Recipe()
+        bands = band_design(threshold.least, max_missed, recipe)
+        most = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+        meetings = sizes.rows**2 * len(bands.members) // 2
+        tasks = max(1, min(most, math.ceil(meetings / _MEETINGS_OF_A_TASK)))
+        has_bare = sizes.kept < sizes.rows
+        in_sets = sizes.shingles + sizes.rows * recipe.slots * has_bare
+        verification = Verification(
             recipe=recipe,
-            threshold=self.threshold,
-            method=method,
-            buckets=max(_BUCKETS, values // _SHINGLES_OF_A_BUCKET),
-            rows=sizes.rows,
-            bands=bands,
-            min_shared=self.min_shared,
-            is_between=is_between,
-            is_directed=self.is_directed,
+            threshold=threshold,
+            min_shared=min_shared,
+            has_bare=has_bare,
+            blocks=max(_BLOCKS, in_sets // _MEMBERS_OF_A_BLOCK, sizes.rows // _ROWS_OF_A_BLOCK),
+            tasks=tasks,
         )
+        # Texts with the same words may have different lines.
+        node = F.xxhash64("text_hash" if recipe.token == "line" else "words_hash")
+        sides = [(frame, BOTH)] if between is None else [(frame, FIRST), (between, SECOND)]
+        rows, *others = (
+            each.select(node.alias("node"), "text", "shingles", "slots", F.lit(side).alias("side"))
+            for each, side in sides
+        )
+        for other in others:
+            rows = rows.unionAll(other)
+        # Copies of one text meet nobody else, so one of them is enough.
+        nodes = rows.groupBy("node").agg(F.bit_or("side").alias("side"), F.first("slots").alias("slots"))
+        documents = placed_documents(frame, between, node)
+        return cls(documents, band_members(nodes, bands, tasks), verification.sets(rows), verification)
 
-    def _bands(self, recipe: Recipe, method: FrameMethod, texts: int) -> Bands | None:
-        least, is_containment = self.threshold.least, self.threshold.measure == "containment"
-        if method == "shingles":
-            return None
-        if method == "bands":
-            if is_containment:
-                raise ValueError(
-                    'method="bands" finds resembling texts only, because a small text inside a large one has '
-                    'hardly an equal slot; use method="shingles"'
-                )
-            return band_design(least, self.max_missed, recipe)
-        if is_containment:
-            return Bands(recipe.slots, 1, 0, 1)
-        return certain_bands(recipe.slots, max(1, int(rounded_up(least * recipe.slots))), texts)
-
-
-def _found(
-    frame: DataFrame, between: DataFrame | None, asked: AskedPairs, set_aside: Observation | None
-) -> DataFrame:
-    """The pairs of documents."""
-    question, rows = rarest_values_of(frame, between, asked, set_aside)
-    rows = with_stage(with_stage(rows, MeetingNodes(question)), SentSets(question))
-    return counted_pairs(rows, question)
-
-
-def rarest_values_of(
-    frame: DataFrame, between: DataFrame | None, asked: AskedPairs, set_aside: Observation | None
-) -> tuple[PairQuestion, DataFrame]:
-    """The question to some sketches, and packed rows of the nodes and of their rarest values."""
-    sizes = checked_sizes(frame)
-    if between is not None:
-        sizes = sizes_of_both(sizes, checked_sizes(between))
-    question = asked.question(sizes, is_between=between is not None)
-    columns = needed_columns(frame, question, side=1)
-    if between is not None:
-        columns = columns.union(needed_columns(between, question, side=2))
-    rows = packed_frame(columns, functools.partial(packed_documents, question=question))
-    rows = with_stage(rows, CommonValues(question))
-    if set_aside is not None:
-        ignored = F.when(F.col("kind") == IGNORED, F.col("other"))
-        rows = rows.observe(set_aside, F.coalesce(F.sum(ignored), F.lit(0)).alias("set_aside"))
-    return question, with_stage(rows, RarestValues(question))
+    def verified(self, candidates: DataFrame) -> DataFrame:
+        """The pairs of nodes that reach the threshold, with their numbers."""
+        return self.verification.verified(candidates, self.sets)

@@ -34,8 +34,7 @@ def write_index(frame: DataFrame, folder: str | os.PathLike[str], recipe: Recipe
 
     `frame` has the columns `key` and `text`, and perhaps `meta`; or it is a DataFrame of sketches, which are
     not made again. Every key must occur once. ``frame.repartition(n)`` chooses the number of files; a
-    partition without documents gives no file. `docindex.merge` makes one file of them, and
-    `docindex.open_many` asks them as they are.
+    partition without documents gives no file. `docindex.merge` makes one file of them.
 
     `folder` must not exist. It is a path that means the same folder on the driver and on all workers, for
     example on a network file system; a URL, such as that of HDFS or S3, is not possible. Each task writes its

@@ -21,15 +21,15 @@ def band_design(
     chance; so a larger `max_missed` takes less time. `missed_share` gives the probability for a resemblance.
 
     >>> band_design(0.8)
-    Bands(slots=128, width=5, reach=0, shared=1)
+    Bands(slots=128, width=5, shared=1)
     >>> band_design(0.8, max_missed=0.1).width
     8
     """
     least = argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
     most = argument_checks.share("max_missed", max_missed, above_zero=True)
     slots = (recipe or Recipe()).slots
-    designs = (Bands(slots, width, 0, 1) for width in range(slots, 1, -1))
-    return next((bands for bands in designs if missed_share(bands, least) <= most), Bands(slots, 1, 0, 1))
+    designs = (Bands(slots, width, 1) for width in range(slots, 1, -1))
+    return next((bands for bands in designs if missed_share(bands, least) <= most), Bands(slots, 1, 1))
 
 
 def missed_share(bands: Bands, resemblance: float) -> float:

@@ -11,16 +11,14 @@ import dataclasses
 import math
 
 import numpy as np
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
 from docindex import argument_checks
 from docindex.kernels.table_design import TableDesign, useful_designs
 from docindex.query.near import DEFAULT_DISTANCE
-from docindex.spark.crowd_parts import CrowdParts
-
-_FIRST, _SECOND, _BOTH = 1, 2, 3
-"""In which of two DataFrames a document is."""
+from docindex.spark.crowd_parts import BOTH, CrowdParts
+from docindex.spark.named_pairs import named_pairs, placed_documents
 
 # Processor time in nanoseconds: to move a value into a table and sort it there, and to compare two values.
 _MOVED, _COMPARED = 2000, 40
@@ -45,7 +43,8 @@ def near(
     the DataFrames, so store the sketches first, or the texts are sketched anew each time.
     """
     distance = argument_checks.whole_number("distance", distance, least=0, most=63)
-    search = _NearSearch(_documents(frame, between), distance, directed=between is not None)
+    documents = placed_documents(frame, between, F.col("simhash"))
+    search = _NearSearch(documents, distance, directed=between is not None)
     return search.pairs()
 
 
@@ -65,39 +64,28 @@ def _nanoseconds(design: TableDesign, count: int) -> float:
     return design.tables * count * (_MOVED + _COMPARED * candidates)
 
 
-def _documents(frame: DataFrame, between: DataFrame | None) -> DataFrame:
-    """The key and simhash of each document, and the DataFrames in which it is."""
-    if between is None:
-        return frame.select("key", "simhash", F.lit(_BOTH).alias("side"))
-    first, second = (
-        each.select("key", "simhash", F.lit(side).alias("side"))
-        for each, side in ((frame, _FIRST), (between, _SECOND))
-    )
-    return first.unionAll(second).groupBy("key", "simhash").agg(F.bit_or("side").alias("side"))
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class _NearSearch:
     """The steps from documents to pairs."""
 
     documents: DataFrame
-    """The columns `key`, `simhash` and `side`."""
+    """The columns `key`, `value` and `side`; the value is the simhash."""
     distance: int
     directed: bool
     """Whether `a` is a document of the first DataFrame and `b` one of the second."""
 
     def pairs(self) -> DataFrame:
         """All pairs of documents."""
-        values = self.documents.groupBy("simhash").agg(
+        values = self.documents.groupBy("value").agg(
             F.count("*").alias("size"), F.bit_or("side").alias("side")
         )
         ((count, equal),) = values.agg(F.count("*"), F.sum(F.col("size") * F.col("size"))).collect()
-        same = values.where((F.col("size") > 1) & (F.col("side") == _BOTH))
-        same = same.select(
-            F.col("simhash").alias("u"), F.col("simhash").alias("v"), F.lit(0).alias("distance")
-        )
+        same = values.where((F.col("size") > 1) & (F.col("side") == BOTH))
+        same = same.select(F.col("value").alias("u"), F.col("value").alias("v"), F.lit(0).alias("distance"))
         found = self._near_values(values, count).unionAll(same)
-        return self._of_documents(found, self._tasks(_COMPARED * (equal or 0)))
+        tasks = self._tasks(_COMPARED * (equal or 0))
+        rows = named_pairs(self.documents, found, tasks, directed=self.directed)
+        return rows.select("a", "b", F.col("distance").cast("int").alias("distance"))
 
     def _tasks(self, nanoseconds: float) -> int:
         """Into how many tasks work is cut; at most as many as the session allows."""
@@ -111,61 +99,21 @@ class _NearSearch:
         """
         design = cheapest_design(count, self.distance)
         masks = F.array(*(F.lit(mask) for mask in prefix_masks(design)))
-        tables = values.select("simhash", "side", F.posexplode(masks).alias("table", "mask"))
-        prefix = F.col("simhash").bitwiseAND(F.col("mask")).alias("prefix")
-        rows = tables.select("table", prefix, "simhash", "side")
+        tables = values.select("value", "side", F.posexplode(masks).alias("table", "mask"))
+        prefix = F.col("value").bitwiseAND(F.col("mask")).alias("prefix")
+        rows = tables.select("table", prefix, "value", "side")
         crowds = CrowdParts.of(rows, ("table", "prefix"))
-        keys = ["table", "prefix", "part_u", "part_v"]
-        u, v = (
-            crowds.replicated(rows.where(F.col("side").bitwiseAND(F.lit(side)) > 0), "simhash", parts)
-            .select(*keys, F.col("simhash").alias(name))
-            .repartition(self._tasks(_nanoseconds(design, count)), *keys)
-            for name, side, parts in (("u", _FIRST, keys[2:]), ("v", _SECOND, keys[:1:-1]))
-        )
+        met = crowds.meetings(rows, "value", self._tasks(_nanoseconds(design, count)))
         both = F.col("u").bitwiseXOR(F.col("v"))
         # Only the first table whose prefix agrees gives a pair, so none has to be found twice and left out.
         earlier = F.exists(F.slice(masks, F.lit(1), F.col("table")), lambda mask: both.bitwiseAND(mask) == 0)
-        found = u.join(v, keys).where((both != 0) if self.directed else (F.col("u") < F.col("v")))
+        found = met.where((both != 0) if self.directed else (F.col("u") < F.col("v")))
         distance = F.bit_count(both)
         return (
             found.where(distance <= self.distance)
             .where(~earlier)
             .select("u", "v", distance.alias("distance"))
         )
-
-    def _of_documents(self, found: DataFrame, tasks: int) -> DataFrame:
-        """The pairs of documents that have these pairs of values."""
-        crowds = CrowdParts.of(self.documents, ("simhash",))
-        parts = crowds.parted(self.documents, "key").groupBy("simhash", "part")
-        members = parts.agg(F.collect_list(F.struct("key", "side")).alias("members"))
-        for value in ("u", "v"):
-            found = crowds.all_parts(found.withColumnRenamed(value, "simhash"), f"part_{value}")
-            found = found.withColumnRenamed("simhash", value)
-        # A pair of two parts of one crowd is needed only once.
-        u, v, later = F.col("u"), F.col("v"), F.col("part_u") < F.col("part_v")
-        if not self.directed:
-            found = found.where((u != v) | (F.col("part_u") <= F.col("part_v")))
-        found = found.repartition(tasks, "u", "v", "part_u", "part_v")
-        for value, name in (("u", "first"), ("v", "second")):
-            of_value = members.toDF(value, f"part_{value}", name)
-            found = found.join(of_value, [value, f"part_{value}"])
-        rows = found.withColumn("first", F.explode("first")).withColumn("second", F.explode("second"))
-        first, second, distance = F.col("first.key"), F.col("second.key"), F.col("distance").cast("int")
-        if self.directed:
-            return rows.where(_between()).select(
-                first.alias("a"), second.alias("b"), distance.alias("distance")
-            )
-        rows = rows.where((u != v) | later | (first < second))
-        a, b = F.least(first, second), F.greatest(first, second)
-        return rows.select(a.alias("a"), b.alias("b"), distance.alias("distance"))
-
-
-def _between() -> Column:
-    """Whether `first` is in the first DataFrame, `second` in the second, and the pair is not listed twice."""
-    first, second = F.col("first.side"), F.col("second.side")
-    twice = (first == _BOTH) & (second == _BOTH) & (F.col("first.key") > F.col("second.key"))
-    wanted = (first.bitwiseAND(F.lit(_FIRST)) > 0) & (second.bitwiseAND(F.lit(_SECOND)) > 0)
-    return wanted & (F.col("first.key") != F.col("second.key")) & ~twice
 
 
 def prefix_masks(design: TableDesign) -> list[int]:

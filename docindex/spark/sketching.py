@@ -17,7 +17,6 @@ from docindex.argument_checks import shown
 from docindex.recipe import Recipe
 from docindex.sketching.sketch_tables import SCHEMA, SketchedDocuments, to_record_batch
 from docindex.sketching.sketcher import sketch_batches
-from docindex.spark.frame_checks import recipe_mismatch
 from docindex.storage.contents import text_hash
 
 SPARK_SCHEMA: StructType = from_arrow_schema(SCHEMA)
@@ -35,17 +34,6 @@ def sketch(frame: DataFrame, recipe: Recipe | None = None, *, keep_text: bool = 
     columns.append((F.col("meta") if "meta" in frame.columns else F.lit(None)).cast("string").alias("meta"))
     work = _sketching(Recipe() if recipe is None else recipe, keep_text=keep_text)
     return frame.select(*columns).mapInArrow(work, SPARK_SCHEMA)
-
-
-def recipe_of(frame: DataFrame) -> Recipe:
-    """The recipe of a DataFrame of sketches; the default one for an empty DataFrame.
-
-    `RecipeMismatch` if its rows have different recipes. Reads one column of all rows.
-    """
-    found = [row.recipe for row in frame.select("recipe").distinct().limit(2).collect()]
-    if len(found) > 1:
-        raise recipe_mismatch(*map(Recipe.from_json, found))
-    return Recipe.from_json(found[0]) if found else Recipe()
 
 
 def refuse_other_texts(frame: DataFrame, sketches: DataFrame) -> None:

@@ -1,8 +1,8 @@
 r"""SQL functions and tables that search, compare and change an index: the reference.
 
 `docindex.register(connection)` adds them to a connection of apsw or of Python's sqlite3. You do
-not need to call it for `index.execute(sql)`, for the commands `docindex sql` and `docindex shell`,
-or in Datasette and sqlite-utils.
+not need to call it for `index.execute(sql)`, for the command `docindex sql`, or in Datasette and
+sqlite-utils.
 
     on a connection of   functions, aggregates   table functions         doc_index   doc_put, doc_remove
     apsw                 yes                     as tables and as JSON   yes         yes
@@ -258,8 +258,8 @@ doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=N
     The pairs of documents that share text; `a` and `b` are their keys, `a_id` and `b_id` their ids.
     Give `min_resemblance` or `min_containment`, but not both; without them, `min_resemblance` is 0.5.
     `between` is a JSON array of two conditions like `where`: only pairs of a document `a` that
-    fulfils the first and a document `b` that fulfils the second. `rank` is 'measure', 'shared' or
-    'longest'. See `Index.pairs`.
+    fulfils the first and a document `b` that fulfils the second. `rank` is 'measure' or 'shared'.
+    See `Index.pairs`.
 
 doc_containments(min_containment=0.8, where=NULL, ignore_above=NULL, method='shingles',
                  boilerplate=1)
@@ -310,8 +310,8 @@ A condition on a result column is the threshold of the question. The rules, firs
 1. An argument is the threshold. Conditions select from the rows that it gives.
 2. Without it, the limit in a condition is the threshold, whether it is above or below the default:
    `resemblance >= 0.3`, `> 0.3`, `= 0.3` and `between 0.3 and 0.5` all ask for a resemblance of 0.3
-   or more, and `distance <= 20` asks for distances up to 20. The strictest limit counts. A limit of
-   0 or below asks for all documents that have anything in common.
+   or more, and `distance <= 20` asks for distances up to 20. A limit of 0 or below asks for all
+   documents that have anything in common. Of several conditions, only one is the threshold.
 3. Without a limit, any other comparison with a number that says how much is shared asks for all
    documents that have anything in common: `resemblance < 0.5`, `shared > 20`, `distance <> 0`.
    These numbers are containment, reverse_containment, resemblance, shared, distance and length.
@@ -348,15 +348,15 @@ hold there, and `resemblance < 0.9` selects from the clusters of the default.
 
 The limit can come from another table: `from wish, doc_pairs as p where p.resemblance >= wish.least`.
 
-The parts of an OR are questions of their own: in `resemblance >= 0.3 or a = 'x'`, the default holds
-for the second part. SQLite hides some conditions from a table, and there the default holds too:
+SQLite shows a table only conditions that are joined by AND and compare a column. All others select
+from the rows that the default, or an argument, gives, and from the best 20 of `doc_search`:
 
+- an OR, such as `resemblance >= 0.3 or shared > 9`
 - conditions on an expression, such as `round(resemblance, 1) >= 0.3`
-- an OR with such a part; an OR with other conditions next to it, if a part of it compares no number
-- comparisons with a table to the right of a `cross join` or a `left join`
+- comparisons with a table to the right of a `left join`
 - conditions outside a materialized subquery
 
-In these cases give the argument as well: `doc_pairs(0.1) where round(resemblance, 1) >= 0.3`.
+In these cases give the argument as well: `doc_pairs(0.1) where resemblance >= 0.3 or shared > 9`.
 
 
 Tables
@@ -405,10 +405,10 @@ A plain `select` from a table such as `docindex_document` does not index the que
 `doc_flush()` first.
 
 An index can follow a table of an app in the same file, and read the texts there instead of keeping
-copies of them: `index.follow` in Python, `docindex index` on the command line, or on apsw a virtual
-table. Its triggers only queue the changed rows, so every program can change the table. A hidden
-column with the name of the virtual table takes commands: 'rebuild' indexes all rows again, and makes
-lost triggers again; 'integrity-check' is an error if the index is damaged, or misses rows or triggers.
+copies of them: `index.follow` in Python, or on apsw a virtual table. Its triggers only queue the
+changed rows, so every program can change the table. A hidden column with the name of the virtual
+table takes commands: 'rebuild' indexes all rows again, and makes lost triggers again;
+'integrity-check' is an error if the index is damaged, or misses rows or triggers.
 A virtual table in an attached database follows a table there: ``create virtual table side.note_index``.
 
     >>> import apsw

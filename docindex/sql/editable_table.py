@@ -8,19 +8,19 @@ made with ``create virtual table idx.notes using doc_index``: when a statement f
 its changes only in the databases whose tables the statement names.
 """
 
+import re
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import apsw
 
 from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex, NotAnIndex, TextNotKept
-from docindex.index.items import incoming
+from docindex.index.items import checked_key, incoming
 from docindex.query.resolve import Id
 from docindex.sql.document_changes import meta_from_json, put_document
-from docindex.sql.source_arguments import followed_table
-from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
+from docindex.sql.sources import ConnectionDatabases, LocatedIndex, full_text
 from docindex.sql.sql_values import Value, as_integer, as_text, as_time, errors_from, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
 from docindex.storage import (
@@ -36,6 +36,7 @@ from docindex.storage import (
 )
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 from docindex.storage.incoming_documents import Incoming
+from docindex.storage.tables import SourceRow
 
 _COLUMNS = ("key", "id", "text", "meta", "added_at")
 _KEY, _ID, _TEXT, _META, _ADDED_AT = range(5)
@@ -43,8 +44,13 @@ _IDENTIFY = {"key", "id"}
 
 _BATCH = 1000  # the number of documents that are read at a time
 
-# The cost of a look-up, and of a row of this table. The unit is a row that SQLite reads: 0.2 us.
-_LOOK_UP, _OUR_ROW = 100.0, 10.0
+# The estimated rows of the table, and the costs of a look-up and of a row, for the order of a join.
+_ROWS, _LOOK_UP, _OUR_ROW = 10_000, 100.0, 10.0
+
+_ARGUMENT = re.compile(r"(\w+)\s*=\s*(.*)", re.DOTALL)
+_QUOTES = {"'": "'", '"': '"', "`": "`", "[": "]"}
+_NAMES = ("content", "key", "text", "meta", "prefix")
+_EXAMPLE = "for example, doc_index(content='note', key='id', text='body')"
 
 
 class DocIndexModule:
@@ -103,7 +109,6 @@ class DocIndexTable:
         self._databases = databases
         self._schema = schema
         self._connection = weakref.ref(db)  # which owns this object
-        self._size = 10_000  # the number of documents when the table was last used: see `TableModule`
 
     @property
     def located(self) -> LocatedIndex:
@@ -113,10 +118,6 @@ class DocIndexTable:
         except NotAnIndex as error:
             raise _not_an_index(self._schema) from error
 
-    def count_documents(self) -> None:
-        """Read the number of documents, for the next plan."""
-        self._size = document_count(self.located.reader)
-
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
         """Choose between a look-up by key or id and a scan of all documents, and estimate the cost."""
         taken = TakenValues(info)
@@ -125,7 +126,7 @@ class DocIndexTable:
             is_usable = condition.operator == EQUAL and condition.is_known and name in _IDENTIFY
             if is_usable and not taken.names:
                 taken.take(condition, name, omit=False)
-        rows = 1 if taken.names else self._size
+        rows = 1 if taken.names else _ROWS
         info.idxStr = taken.encoded()
         info.idxFlags = apsw.SQLITE_INDEX_SCAN_UNIQUE if taken.names else 0
         info.estimatedRows = rows
@@ -292,7 +293,6 @@ class _Cursor:
 
     def Filter(self, _number: int, name: str | None, values: tuple[Value, ...]) -> None:
         """Go to the first document."""
-        self._table.count_documents()
         self._rows = self._identified(name, *values) if name else self._all()
         self.Next()
 
@@ -368,3 +368,30 @@ def _changed_document(before: Listed, key: str, fields: tuple[Any, ...]) -> Inco
         meta = before.meta if fields[_META] is apsw.no_change else meta_from_json(fields[_META])
         text = "" if fields[_TEXT] is apsw.no_change else as_text("text", fields[_TEXT])
         return incoming((key, text, meta))
+
+
+def followed_table(arguments: Sequence[str]) -> SourceRow:
+    """The table that some arguments tell to follow; `ValueError` for other arguments.
+
+    >>> followed_table(["content='note'", "key=id", "text='body'"])
+    SourceRow(name='note', key_column='id', text_column='body', meta_column=None, prefix='')
+    """
+    values: dict[str, str] = {}
+    for argument in arguments:
+        found = _ARGUMENT.fullmatch(argument.strip())
+        if found is None or found[1] not in _NAMES or found[1] in values:
+            raise ValueError(f"{argument!r} is no argument; expected {', '.join(f'{n}=...' for n in _NAMES)}")
+        values[found[1]] = checked_key(_unquoted(found[2]), f"the argument {found[1]}")
+    for name in ("content", "key", "text"):
+        if name not in values:
+            raise ValueError(f"the argument {name}=... is missing; {_EXAMPLE}")
+    return SourceRow(
+        values["content"], values["key"], values["text"], values.get("meta"), values.get("prefix", "")
+    )
+
+
+def _unquoted(value: str) -> str:
+    end = _QUOTES.get(value[:1])
+    if end is None or len(value) < 2 or value[-1] != end:
+        return value
+    return value[1:-1].replace(end * 2, end)

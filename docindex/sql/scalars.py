@@ -15,15 +15,14 @@ from docindex.index.scopes import open_scope
 from docindex.index.texts import shares
 from docindex.kernels.arrays import U16, U64
 from docindex.kernels.feature_filter import acceptance
-from docindex.kernels.feature_hashes import features
+from docindex.kernels.minhash import features
 from docindex.query.compare import measure_texts
 from docindex.query.resolve import Id, Text, kept_text, resolve
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set, words_hash
 from docindex.sketching.sketcher import sketch_batches
-from docindex.sql.arguments import asked, asked_in
-from docindex.sql.sources import IndexSource, full_text
+from docindex.sql.sources import IndexSource, asked, asked_in, full_text
 from docindex.sql.sql_values import Value, errors_from, schema_name, text_or_id, type_name
 from docindex.storage.values import signed
 from docindex.version import __version__

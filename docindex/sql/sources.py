@@ -3,6 +3,10 @@
 There are two sources: an index that was given to `register`, and the databases of the connection. Each takes
 the name of a schema, or None for the first database that is an index, and gives an `IndexReader`. Must never
 write.
+
+`asked` decides which text or document an argument means. TEXT is always a text, and an INTEGER is the id of a
+document. TEXT that is exactly the key of a document is an error: whoever writes a key means the document, and
+would get a silent 0.0 for the text "ada.txt".
 """
 
 import contextlib
@@ -12,14 +16,17 @@ from typing import NamedTuple, Protocol
 
 import apsw
 
+from docindex.argument_checks import shown
 from docindex.errors import NotAnIndex
 from docindex.index.pending_changes import index_some, remove_all
 from docindex.index.reader import IndexReader
 from docindex.index.scopes import open_scope
-from docindex.query.fingerprint_positions import approximate_counts
-from docindex.query.resolve import Id, kept_text, resolve
+from docindex.query.resolve import Id, Text, kept_text, resolve, unknown
+from docindex.query.scope import Scope
 from docindex.recipe import Recipe
+from docindex.sql.sql_values import Value, text_or_id
 from docindex.storage import app_schema, app_tables, host_connection, migrations
+from docindex.storage.documents import id_of, is_key
 from docindex.storage.host_connection import HostTransactions, change_of_its_own
 from docindex.storage.hosts import Host
 from docindex.storage.migrations import Version
@@ -201,12 +208,6 @@ def full_text(reader: IndexReader, query: str | Id) -> str:
         return kept_text(scope.db, resolve(scope.db, query))
 
 
-def document_count(reader: IndexReader) -> int:
-    """The approximate number of documents in an index, for the plans of SQLite; very cheap."""
-    with open_scope(reader, boilerplate=False) as scope:
-        return approximate_counts(scope)[0]
-
-
 def _no_index(names: list[str]) -> NotAnIndex:
     return NotAnIndex(
         f"no database of this connection ({', '.join(names)}) is a docindex index; "
@@ -221,3 +222,36 @@ def _not_an_index(schema: str, names: list[str]) -> NotAnIndex:
         "attach it under this name first",
         schema,
     )
+
+
+def asked(reader: IndexReader | None, *values: Value) -> list[Text | Id]:
+    """The texts and documents that some arguments of a question to an index mean.
+
+    `ValueError` for TEXT that is the key of a document; `TypeError` for a value that means nothing.
+    """
+    if reader is None or not any(isinstance(value, str) for value in values):
+        return [text_or_id(value) for value in values]
+    with open_scope(reader, boilerplate=False) as scope:
+        return asked_in(scope, *values)
+
+
+def asked_in(scope: Scope, *values: Value) -> list[Text | Id]:
+    """The same, for a question that has begun already."""
+    found = [text_or_id(value) for value in values]
+    for value in values:
+        if isinstance(value, str) and is_key(scope.db, value):
+            raise ValueError(
+                f"{shown(value)} is the key of a document; write doc_key(...) for that document, "
+                "or doc_literal(...) for the text"
+            )
+    return found
+
+
+def document_with_key(reader: IndexReader, key: str) -> int:
+    """The id of the document with a key. For an unknown key, a `ValueError` with a similar key."""
+    with open_scope(reader, boilerplate=False) as scope:
+        found = id_of(scope.db, key)
+        if found is not None:
+            return found
+        error = unknown(scope.db, key)
+    raise ValueError(str(error)) from error

@@ -6,25 +6,61 @@ functions into virtual tables, and `register` turns them into functions that ret
 
 import dataclasses
 import json
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+from docindex import argument_checks
+from docindex.argument_checks import shown
 from docindex.checkpoints import checkpoint
 from docindex.index.reader import IndexReader
 from docindex.index.texts import fingerprints
-from docindex.query.fingerprint_positions import SHIFT
-from docindex.sql.arguments import asked
-from docindex.sql.parameters import options_in_json, python_arguments
-from docindex.sql.sources import IndexSource, full_text
-from docindex.sql.sql_values import Value, schema_name, writable
-from docindex.sql.thresholds import ANY_SHARE, NO_THRESHOLDS, Bound, Thresholds
+from docindex.sketching.sketches import HASH_SHIFT
+from docindex.sql.sources import IndexSource, asked, full_text
+from docindex.sql.sql_values import Value, schema_name, type_name, writable
+from docindex.storage.user_sql import HarmlessCondition
 
 Row = tuple[Any, ...]
 
 
 # This many rows are written between two checkpoints; they take some milliseconds.
 _ROWS_AT_A_TIME = 1024
+
+
+ANY_SHARE = 1e-9
+"""The threshold that every pair with something in common reaches: no text has a thousand million shingles."""
+
+
+class Bound(NamedTuple):
+    """A result column whose values a parameter limits. A condition on the column can set the parameter."""
+
+    column: str
+    parameter: str
+    widest: float
+    """The value of the parameter that leaves out no row. An int if the parameter is a whole number."""
+    narrowest: float = 1.0
+    """The opposite extreme. If it is smaller than `widest`, the parameter is an upper limit."""
+
+    @property
+    def is_upper(self) -> bool:
+        """Whether the parameter is an upper limit, like a distance."""
+        return self.narrowest < self.widest
+
+    @property
+    def name(self) -> str:
+        """The name of the limit in a condition."""
+        return self.column + ("<=" if self.is_upper else ">=")
+
+    def as_parameter(self, limit: Value) -> float:
+        """The value of the parameter that lets through every row that meets a condition with this limit."""
+        if not isinstance(limit, (int, float)):
+            return self.widest
+        low, high = sorted((self.widest, self.narrowest))
+        value = min(max(limit, low), high)
+        if isinstance(self.widest, float):
+            return float(value)
+        return math.floor(value) if self.is_upper else math.ceil(value)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,15 +79,12 @@ class TableFunction:
     """The method or function of Python that answers the question."""
     order: tuple[tuple[str, bool], ...]
     """The columns that order the rows, with True for descending. No TEXT: databases sort it differently."""
-    thresholds: Thresholds = NO_THRESHOLDS
+    bounds: tuple[Bound, ...] = ()
+    """The thresholds that a condition on a column can set; of several such conditions, the first one here."""
+    numbers: tuple[str, ...] = ()
+    """The columns that say how much is shared; any comparison with one of them replaces the default."""
     limit: str | None = None
     """The parameter that limits the number of rows. A negative number means all rows, as in SQL."""
-    cost: float = 0.0
-    """The cost of a call, in rows that SQLite reads."""
-    cost_per_document: float = 0.0
-    """The additional cost of a call for each document of the index."""
-    rows: int = 20
-    """The estimated number of rows."""
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -65,6 +98,20 @@ class TableFunction:
         if any(name not in given for name in self.parameters[: self.required]):
             return []
         return self.answer(source.reader(schema), **python_arguments(given))
+
+    def thresholds(self, given: Mapping[str, Value], *, compared: bool) -> dict[str, Value]:
+        """The threshold that conditions set, given the caller's arguments and the limits, by `Bound.name`.
+
+        An argument is the threshold. Without one, the limit in a condition is. Without a limit, the default
+        is, unless the statement compares one of the `numbers`: then nothing is left out. SQLite checks every
+        condition on every row as well. So a threshold may let too many rows through, but never too few.
+        """
+        if any(given.get(bound.parameter) is not None for bound in self.bounds):
+            return {}
+        for bound in self.bounds:
+            if bound.name in given:
+                return {bound.parameter: bound.as_parameter(given[bound.name])}
+        return {bound.parameter: bound.widest for bound in self.bounds[:1] if compared}
 
     def as_json(self, source: IndexSource, *values: Value) -> Value:
         """The rows as a JSON array of objects."""
@@ -88,6 +135,89 @@ class TableFunction:
             if options is not None:
                 return dict(zip(names, values[:-1], strict=False)) | options
         return dict(zip(names, values, strict=False))
+
+
+# A result column has the name that the parameter has in Python.
+PYTHON_NAMES = {"max_distance": "distance"}
+"""The parameters that have another name in Python."""
+
+
+def python_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of the Python method.
+
+    >>> python_arguments({"min_resemblance": 0.5, "boilerplate": '["licence"]', "max_distance": 2})
+    {'min_resemblance': 0.5, 'boilerplate': ['licence'], 'distance': 2}
+    """
+    return {
+        PYTHON_NAMES.get(name, name): _CONVERSIONS[name](value) if name in _CONVERSIONS else value
+        for name, value in given.items()
+    }
+
+
+def options_in_json(value: Value, names: tuple[str, ...]) -> dict[str, Any] | None:
+    """The parameters in a JSON object, by their names; None if the value is not TEXT that begins with "{".
+
+    >>> options_in_json('{"min_resemblance": 0.5}', ("min_resemblance", "where"))
+    {'min_resemblance': 0.5}
+    """
+    if not (isinstance(value, str) and value.lstrip().startswith("{")):
+        return None
+    try:
+        options: dict[str, Any] = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"expected a JSON object of parameters, not {shown(value)} ({error})") from error
+    if unknown := [name for name in options if name not in names]:
+        raise TypeError(f"there is no parameter {unknown[0]!r}; the parameters are {', '.join(names)}")
+    return options
+
+
+def _boilerplate(value: Any) -> bool | list[str]:
+    if isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    names = _json_array(value) if isinstance(value, str) else value
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise TypeError(f"boilerplate must be 1, 0 or a JSON array of template names, not {shown(value)}")
+    return names
+
+
+def _json_array(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _condition(value: Any) -> HarmlessCondition:
+    if not isinstance(value, str):
+        raise TypeError(f"where must be a condition as TEXT, not {type_name(value)}")
+    return HarmlessCondition(value)
+
+
+def _between(value: Any) -> tuple[HarmlessCondition, HarmlessCondition]:
+    conditions = _json_array(value) if isinstance(value, str) else value
+    match conditions:
+        case [str(first), str(second)]:
+            return HarmlessCondition(first), HarmlessCondition(second)
+    raise TypeError(f"between must be a JSON array of two conditions, not {shown(value)}")
+
+
+def _limit(value: Any) -> Any:
+    # SQL has no other way to ask for all rows: NULL means the default.
+    return None if isinstance(value, int) and value < 0 else value
+
+
+def _distance(value: Any) -> Any:
+    argument_checks.whole_number("max_distance", value, least=0, most=63)
+    return value
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "between": _between,
+    "boilerplate": _boilerplate,
+    "limit": _limit,
+    "max_distance": _distance,
+    "where": _condition,
+}
 
 
 MEASURES = (
@@ -173,7 +303,7 @@ def _clusters(reader: IndexReader, **options: Any) -> Iterable[Row]:
 def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
     (what,) = asked(reader, query)
     found = fingerprints(full_text(reader, what), reader.recipe)
-    hashes = (found.hashes >> SHIFT).tolist()
+    hashes = (found.hashes >> HASH_SHIFT).tolist()
     lines, columns = found.lines_and_columns
     return zip(
         hashes,
@@ -185,9 +315,6 @@ def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
     )
 
 
-# The unit of cost is a row that SQLite reads: 0.2 us. Measured on 17,209 files of 7 KB: doc_search takes
-# 1.6 ms, doc_similar 1 ms, doc_near 0.05 ms, doc_passages 2 ms and doc_regions 6 ms for two texts of 7 KB,
-# and doc_pairs 0.2 s, which is 12 us for each document.
 TABLES = (
     TableFunction(
         name="doc_search",
@@ -201,17 +328,13 @@ TABLES = (
         answer=_search,
         asks=IndexReader.search,
         order=(("score", True),),
-        thresholds=Thresholds(
-            (
-                Bound("containment", "min_containment", 0.0),
-                Bound("reverse_containment", "min_reverse_containment", 0.0),
-                Bound("resemblance", "min_resemblance", 0.0),
-                Bound("shared", "min_shared", 0, 1 << 62),
-            )
+        bounds=(
+            Bound("containment", "min_containment", 0.0),
+            Bound("reverse_containment", "min_reverse_containment", 0.0),
+            Bound("resemblance", "min_resemblance", 0.0),
+            Bound("shared", "min_shared", 0, 1 << 62),
         ),
         limit="limit",
-        cost=8_000,
-        rows=50,
     ),
     TableFunction(
         name="doc_similar",
@@ -221,10 +344,9 @@ TABLES = (
         answer=_similar,
         asks=IndexReader.similar,
         order=(("resemblance", True),),
-        thresholds=Thresholds((Bound("resemblance", "min_resemblance", ANY_SHARE),), _NUMBERS),
+        bounds=(Bound("resemblance", "min_resemblance", ANY_SHARE),),
+        numbers=_NUMBERS,
         limit="limit",
-        cost=5_000,
-        rows=5,
     ),
     TableFunction(
         name="doc_sources",
@@ -237,8 +359,6 @@ TABLES = (
         answer=_sources,
         asks=IndexReader.sources,
         order=(("added", True),),
-        cost=15_000,
-        rows=5,
     ),
     TableFunction(
         name="doc_near",
@@ -248,9 +368,8 @@ TABLES = (
         answer=_near,
         asks=IndexReader.near,
         order=(("distance", False),),
-        thresholds=Thresholds((Bound("distance", "max_distance", 63, 0),), ("distance",)),
-        cost=250,
-        rows=5,
+        bounds=(Bound("distance", "max_distance", 63, 0),),
+        numbers=("distance",),
     ),
     TableFunction(
         name="doc_passages",
@@ -264,9 +383,8 @@ TABLES = (
         answer=_passages,
         asks=IndexReader.compare,
         order=(("query_start", False), ("start", False)),
-        thresholds=Thresholds((Bound("length", "min_length", 1, 1 << 62),), ("length",)),
-        cost=10_000,
-        rows=5,
+        bounds=(Bound("length", "min_length", 1, 1 << 62),),
+        numbers=("length",),
     ),
     TableFunction(
         name="doc_regions",
@@ -276,8 +394,6 @@ TABLES = (
         answer=_regions,
         asks=IndexReader.compare,
         order=(("query_start", False), ("start", False)),
-        cost=30_000,
-        rows=5,
     ),
     TableFunction(
         name="doc_pairs",
@@ -290,18 +406,12 @@ TABLES = (
         answer=_pairs,
         asks=IndexReader.pairs,
         order=(),
-        thresholds=Thresholds(
-            (
-                Bound("resemblance", "min_resemblance", ANY_SHARE),
-                Bound("containment", "min_containment", ANY_SHARE),
-                Bound("reverse_containment", "min_containment", ANY_SHARE),
-            ),
-            _NUMBERS,
-            only_one=True,
+        bounds=(
+            Bound("resemblance", "min_resemblance", ANY_SHARE),
+            Bound("containment", "min_containment", ANY_SHARE),
+            Bound("reverse_containment", "min_containment", ANY_SHARE),
         ),
-        cost=10_000,
-        cost_per_document=60,
-        rows=10_000,
+        numbers=_NUMBERS,
     ),
     TableFunction(
         name="doc_containments",
@@ -311,10 +421,8 @@ TABLES = (
         answer=_containments,
         asks=IndexReader.containments,
         order=(("containment", True),),
-        thresholds=Thresholds((Bound("containment", "min_containment", ANY_SHARE),), _NUMBERS),
-        cost=10_000,
-        cost_per_document=60,
-        rows=10_000,
+        bounds=(Bound("containment", "min_containment", ANY_SHARE),),
+        numbers=_NUMBERS,
     ),
     TableFunction(
         name="doc_clusters",
@@ -324,11 +432,8 @@ TABLES = (
         answer=_clusters,
         asks=IndexReader.clusters,
         order=(("cluster", False),),
-        # Other thresholds make other clusters: a condition must not change those that the caller asked for.
-        thresholds=Thresholds((Bound("resemblance", "min_resemblance", ANY_SHARE),), narrow=False),
-        cost=10_000,
-        cost_per_document=60,
-        rows=10_000,
+        # No numbers: another threshold makes other clusters, so other comparisons select from the default.
+        bounds=(Bound("resemblance", "min_resemblance", ANY_SHARE),),
     ),
     TableFunction(
         name="doc_fingerprints",
@@ -338,7 +443,5 @@ TABLES = (
         answer=_fingerprints,
         asks=fingerprints,
         order=(("position", False),),
-        cost=1_000,
-        rows=500,
     ),
 )

@@ -2,7 +2,7 @@
 
 For every order of a join, SQLite asks what an access would cost, given the values that are known at that
 point. An access that lacks an argument is refused, so that SQLite takes another order. The table functions
-give the rows. Must never read an index itself, except to estimate costs.
+give the rows. Must never read an index itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,40 +11,32 @@ from typing import Any, NamedTuple
 import apsw
 import xxhash
 
-from docindex.sql.sources import IndexSource, document_count
-from docindex.sql.sql_values import Value, errors_from, schema_name
-from docindex.sql.table_functions import Row, TableFunction
-from docindex.sql.thresholds import Bound
+from docindex.sql.sources import IndexSource
+from docindex.sql.sql_values import Value, errors_from
+from docindex.sql.table_functions import Bound, Row, TableFunction
 from docindex.storage.values import signed
 
 EQUAL = apsw.SQLITE_INDEX_CONSTRAINT_EQ
 _AT_LEAST = {EQUAL, apsw.SQLITE_INDEX_CONSTRAINT_GE, apsw.SQLITE_INDEX_CONSTRAINT_GT}
 _AT_MOST = {EQUAL, apsw.SQLITE_INDEX_CONSTRAINT_LE, apsw.SQLITE_INDEX_CONSTRAINT_LT}
 _LIMIT = apsw.SQLITE_INDEX_CONSTRAINT_LIMIT
-_COMPARING = (
-    _AT_LEAST
-    | _AT_MOST
-    | {apsw.SQLITE_INDEX_CONSTRAINT_NE}
-    | {apsw.SQLITE_INDEX_CONSTRAINT_IS, apsw.SQLITE_INDEX_CONSTRAINT_ISNOT}
-)
 
-# The names of values that are not arguments: for a limit in a condition, the column with one of two ends (and
-# plus signs, if the column has more limits); for the value of LIMIT, and for a value that nobody needs.
-_LEAST, _MOST, _MORE, _MOST_ROWS, _NOT_NEEDED = ">=", "<=", "+", "LIMIT", "-"
+_MOST_ROWS = "LIMIT"
+"""The name of the value of LIMIT. The other values have the name of an argument, or of a bound."""
 
 # Bits of a plan's number: the statement compares one of the numbers; or it selects from the rows or sorts
 # them, so that a default limit would hide rows that the statement asks for.
 _COMPARED, _ALL_ROWS = 1, 2
 _UNLIMITED = -1
 
-# How expensive a call is rated, compared with its estimate. SQLite must answer `resemblance >= 0.3 or
-# shared > 9` part by part: otherwise it does not tell the table about the parts. So a call without any
-# condition is rated higher than its parts together: seven or more that compare numbers, and three others. If
-# it were rated still higher, SQLite would ask again for each row of another table, only to have a condition.
-_WITHOUT_CONDITIONS = 4.0
-_WITH_COMPARISON = 0.1
-_WITH_THRESHOLD = 0.01
-_WITHOUT_ARGUMENTS = 0.5
+# The costs and rows of a call, for the order of a join, in rows that SQLite reads (0.2 us). They must not
+# depend on the conditions: otherwise SQLite would sometimes answer the parts of an OR one by one, and then
+# the threshold of an OR would depend on the plan.
+_ONE_QUESTION, _ALL_DOCUMENTS = (10_000.0, 20), (1_000_000.0, 10_000)
+_LAST_RESORT = 1e12
+"""The cost of a call that would get a threshold too late, from a table further right in the join."""
+_IMPOSSIBLE = 1e15
+"""The cost of a call without a required argument: an error."""
 
 
 class Condition(NamedTuple):
@@ -148,9 +140,6 @@ class TableModule:
     def __init__(self, source: IndexSource, table: TableFunction) -> None:
         self._source = source
         self._table = table
-        # The number of documents when the table was last used. It must not be read while a plan is made: if
-        # another connection has changed the schema, SQLite cannot read the new schema at that time.
-        self._documents = 10_000
         self._names = (*table.columns, *table.hidden)
 
     def Create(self, db: apsw.Connection, *_arguments: str) -> tuple[str, "TableModule"]:
@@ -164,18 +153,27 @@ class TableModule:
 
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
         """Choose the values that `Filter` gets, and estimate the cost; False if an argument is unknown."""
-        conditions = conditions_of(info)
-        if any(self._is_needed(condition) and not condition.is_known for condition in conditions):
+        table, conditions = self._table, conditions_of(info)
+        if any(self._is_argument(condition) and not condition.is_known for condition in conditions):
             return False
         info.orderByConsumed = self._is_ordered(info)
-        taken = self._taken(info, conditions)
+        sorts = info.nOrderBy > 0 and not info.orderByConsumed
+        taken = TakenValues(info)
+        done = [self._take(taken, condition) for condition in conditions if condition.operator != _LIMIT]
+        # Where SQLite still has to check, skip or sort rows, it needs all of them.
+        if table.limit and all(done) and not sorts:
+            _take_limit(taken, conditions)
         # It does not matter whether the other value is known: if not, the threshold is the widest.
-        info.idxNum = _COMPARED * any(self._compares(condition) for condition in conditions)
-        if self._table.limit and _MOST_ROWS not in taken.names and self._selects_or_sorts(info, conditions):
+        info.idxNum = _COMPARED * any(self._column(condition) in table.numbers for condition in conditions)
+        selects = any(not self._is_argument(condition) for condition in conditions)
+        if table.limit and _MOST_ROWS not in taken.names and (selects or sorts):
             info.idxNum |= _ALL_ROWS
         info.idxStr = taken.encoded()
-        info.estimatedCost = self._cost(taken.names, conditions)
-        info.estimatedRows = self._table.rows
+        info.estimatedCost, info.estimatedRows = _ONE_QUESTION if table.required else _ALL_DOCUMENTS
+        if self._missing(taken.names):
+            info.estimatedCost = _IMPOSSIBLE
+        elif any(not condition.is_known and self._bound_of(condition) for condition in conditions):
+            info.estimatedCost = _LAST_RESORT
         return True
 
     def Open(self) -> RowCursor:
@@ -187,54 +185,24 @@ class TableModule:
 
     Destroy = Disconnect
 
-    def _taken(self, info: apsw.IndexInfo, conditions: list[Condition]) -> TakenValues:
-        """The values that `Filter` gets."""
-        taken = TakenValues(info)
-        done = [self._take(taken, condition) for condition in conditions if condition.operator != _LIMIT]
-        # Where SQLite still has to check, skip or sort rows, it needs all of them.
-        if self._table.limit and all(done) and (info.orderByConsumed or not info.nOrderBy):
-            _take_limit(taken, conditions)
-        if self._table.thresholds.bounds and not taken.names:
-            _take_any(taken, conditions, info)
-        return taken
-
-    def _selects_or_sorts(self, info: apsw.IndexInfo, conditions: list[Condition]) -> bool:
-        """Whether the statement chooses from the rows in another way than by their order."""
-        selects = any(not self._is_argument(condition) for condition in conditions)
-        return selects or (info.nOrderBy > 0 and not info.orderByConsumed)
-
     def _is_argument(self, condition: Condition) -> bool:
         return condition.operator == EQUAL and condition.column >= len(self._table.columns)
-
-    def _is_needed(self, condition: Condition) -> bool:
-        """Whether the value of a condition decides which rows there are."""
-        is_limit = not self._table.thresholds.narrow and self._bound_of(condition) is not None
-        return self._is_argument(condition) or is_limit
 
     def _take(self, taken: TakenValues, condition: Condition) -> bool:
         """Take the value of a condition if it helps; False if SQLite still has to check the condition."""
         if self._is_argument(condition):
-            return taken.take(condition, self._names[condition.column], omit=True)
+            return taken.take(condition, self._column(condition), omit=True)
         if condition.is_known and (bound := self._bound_of(condition)):
-            name = bound.column + (_MOST if bound.is_upper else _LEAST)
-            while name in taken.names:
-                name += _MORE
-            taken.take(condition, name, omit=False)
+            taken.take(condition, bound.name, omit=False)
         return False
 
     def _bound_of(self, condition: Condition) -> Bound | None:
         """The bound that a condition can set, or None."""
-        column = self._column(condition)
-        for operators, is_upper in ((_AT_LEAST, False), (_AT_MOST, True)):
-            bound = self._table.thresholds.bound_of(column, is_upper=is_upper)
-            if bound is not None and condition.operator in operators:
+        for bound in self._table.bounds:
+            operators = _AT_MOST if bound.is_upper else _AT_LEAST
+            if bound.column == self._column(condition) and condition.operator in operators:
                 return bound
         return None
-
-    def _compares(self, condition: Condition) -> bool:
-        """Whether a condition compares one of the numbers."""
-        column = self._column(condition)
-        return condition.operator in _COMPARING and column in self._table.thresholds.numbers
 
     def _column(self, condition: Condition) -> str:
         return self._names[condition.column] if condition.column >= 0 else ""
@@ -251,24 +219,6 @@ class TableModule:
     def _missing(self, given: Iterable[str]) -> list[str]:
         return [name for name in self._table.parameters[: self._table.required] if name not in given]
 
-    def _cost(self, names: list[str], conditions: list[Condition]) -> float:
-        conditions = [condition for condition in conditions if not self._is_argument(condition)]
-        has_comparison = any(self._compares(condition) for condition in conditions)
-        cost = self._table.cost + self._table.cost_per_document * self._documents
-        if self._missing(names):
-            # In a part of an OR, SQLite offers the arguments only after it has chosen the plan.
-            return cost * _WITHOUT_ARGUMENTS if has_comparison else 1e15
-        if any(self._is_threshold(name) for name in names):
-            return cost * _WITH_THRESHOLD
-        if has_comparison:
-            return cost * _WITH_COMPARISON
-        return cost if conditions or not self._table.thresholds.bounds else cost * _WITHOUT_CONDITIONS
-
-    def _is_threshold(self, name: str) -> bool:
-        """Whether a value with this name is a threshold."""
-        is_argument = any(bound.parameter == name for bound in self._table.thresholds.bounds)
-        return is_argument or name.rstrip(_MORE).endswith((_LEAST, _MOST))
-
     def _rows(self, number: int, plan: str, values: tuple[Value, ...]) -> Iterator[Row]:
         """The rows for the values that `BestIndexObject` chose; the arguments follow the columns."""
         table = self._table
@@ -277,13 +227,9 @@ class TableModule:
             raise TypeError(
                 f"{table.name} needs {' and '.join(missing)}: {table.name}({', '.join(table.parameters)})"
             )
-        if table.cost_per_document:
-            self._documents = document_count(self._source.reader(schema_name(given.get("schema"))))
-        hidden, limits = tuple(map(given.get, table.hidden)), _limits(given)
-        if any(None in values for values in limits.values()):
-            return  # no number is at least NULL
+        hidden = tuple(map(given.get, table.hidden))
         arguments = {name: given[name] for name in table.hidden if name in given}
-        arguments |= table.thresholds.set_by(arguments, limits, compared=bool(number & _COMPARED))
+        arguments |= table.thresholds(given, compared=bool(number & _COMPARED))
         if table.limit:
             own = given.get(table.limit)
             default = _UNLIMITED if number & _ALL_ROWS else None
@@ -299,27 +245,6 @@ def _fewest(own: Value, most_rows: Value) -> Value:
         return own
     finite = [limit for limit in (own, most_rows) if limit is not None and limit >= 0]
     return min(finite) if finite else _UNLIMITED
-
-
-def _limits(given: dict[str, Value]) -> dict[str, list[Value]]:
-    """The limits in conditions for each column."""
-    found: dict[str, list[Value]] = {}
-    for name, value in given.items():
-        column = name.rstrip(_MORE)
-        if column.endswith((_LEAST, _MOST)):
-            found.setdefault(column[: -len(_LEAST)], []).append(value)
-    return found
-
-
-def _take_any(taken: TakenValues, conditions: Iterable[Condition], info: apsw.IndexInfo) -> None:
-    """Take a value that nobody needs: SQLite answers an OR part by part only if each part passes a value."""
-    for condition in conditions:
-        if condition.is_known and condition.operator in _COMPARING:
-            if info.get_aConstraintUsage_in(condition.number):
-                # One call for all values of an IN, not a call for each of them.
-                info.set_aConstraintUsage_in(condition.number, True)
-            taken.take(condition, _NOT_NEEDED, omit=False)
-            return
 
 
 def _take_limit(taken: TakenValues, conditions: Iterable[Condition]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from docindex.errors import CorruptIndex, DocIndexError, OutOfDate, RecipeError
 from docindex.kernels.arrays import I64, U64, mix
-from docindex.kernels.feature_hashes import features
+from docindex.kernels.minhash import features
 from docindex.recipe import Recipe
 from docindex.storage import app_rows, app_tables, app_triggers, contents, extractions, segments, tallies
 from docindex.storage.batch_rows import PART_BITS

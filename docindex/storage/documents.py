@@ -12,7 +12,7 @@ import numpy as np
 from docindex.errors import CorruptIndex
 from docindex.frontends.extracted import PART_MARK
 from docindex.kernels.arrays import I64, U16, U64
-from docindex.kernels.feature_hashes import features as features_of
+from docindex.kernels.minhash import features as features_of
 from docindex.recipe import Recipe
 from docindex.storage import traits, user_sql
 from docindex.storage.contents import damaged_content
@@ -27,7 +27,7 @@ from docindex.storage.document_lookup import (
 )
 from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import Bindings, columns_for, counter, rows, rows_for
+from docindex.storage.rows import Bindings, columns_for, rows, rows_for
 from docindex.storage.slot_bytes import slots_in
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow
 from docindex.storage.user_sql import Where
@@ -210,11 +210,6 @@ def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:
         else []
     )
     return {key for key, hash_ in found if texts[key] == hash_}
-
-
-def greatest(db: apsw.Connection) -> int:
-    """The largest id that a document ever had: an estimate of the number of documents."""
-    return counter(db, "document")
 
 
 def link_with_id(db: apsw.Connection, number: int) -> tuple[str, int] | None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from docindex.kernels.arrays import I64, U16, U64, mix, starts_of, unmix
-from docindex.kernels.packing import packed, unpacked
+from docindex.kernels.sorted_blocks import packed, unpacked
 from docindex.kernels.winnowing import HASH_BITS
 from docindex.sketching.sketches import HASH_SHIFT
 

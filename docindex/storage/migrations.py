@@ -258,7 +258,7 @@ def _is_foreign(db: apsw.Connection) -> bool:
 def _foreign(path: str) -> NotAnIndex:
     return NotAnIndex(
         f"{path} is an SQLite database without a docindex index; to add one to it, use "
-        "docindex.open(path, create=True) or the command docindex index, or name another file",
+        "docindex.open(path, create=True), or name another file",
         path,
     )
 
@@ -302,7 +302,7 @@ def _decoded(stored: str) -> Recipe:
 def _too_old(path: str, version: int) -> SchemaTooOld:
     return SchemaTooOld(
         f"{path} has schema {version}, and this docindex reads schema {len(_migrations())}; "
-        "open it for writing once, which upgrades it (docindex optimize does that)",
+        "open it for writing once, which upgrades it (docindex info --optimize does that)",
         path,
     )
 

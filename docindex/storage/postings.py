@@ -9,7 +9,7 @@ segment. They run inside the caller's transaction, and must never write.
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -39,13 +39,6 @@ _DEAD = (
     "left join main.docindex_dead as d on true where t.name = 'dead' order by d.content"
 )
 
-POSTINGS_A_HASH: Final = 12
-"""To read this many postings takes as long as to look up one hash.
-
-The pairs of 4,000 texts with 50,000, which have 12 postings for each hash of the 4,000, took .18 s by
-look-ups and .21 s by a scan; those of 8,000 texts .27 and .25 s. With 250,000 texts, the pairs of 16,000 took
-1.26 and 1.30 s, and those of 40,000 2.03 and 1.71 s.
-"""
 
 # This many hashes are looked up first. If many contents have the same text, one block may hold a million
 # keys.
@@ -67,12 +60,6 @@ class ExistingContents:
                 exist = ~np.isin(contents, self._removed)
                 places, contents = places[exist], contents[exist]
             yield places, contents
-
-
-def looks_up(db: apsw.Connection, hashes: int) -> bool:
-    """Whether it takes less time to look up this many hashes than to read all postings."""
-    total = sum(segment.possible_postings for segment in segments_of(db, FINGERPRINTS))
-    return hashes * POSTINGS_A_HASH < total
 
 
 def look_up(db: apsw.Connection, hashes: U64) -> Iterator[tuple[I64, I64]]:
@@ -175,46 +162,6 @@ def _part(db: apsw.Connection, segment: Segment, part: int, parts_bits: int) -> 
     found = postings_in(segment, blocks_of(db, segment, block, block + 1))
     ours = found.hashes >> np.uint64(64 - parts_bits) == np.uint64(part)
     return PostingArrays(found.hashes[ours], found.contents[ours])
-
-
-class HashFrequencies(NamedTuple):
-    """How many existing contents have each of some hashes, of which only the stored bits are known."""
-
-    hashes: U64
-    """Ascending; the bits that are not stored are 0."""
-    counts: I64
-
-    def of(self, hashes: U64) -> I64:
-        """How many contents have each hash; 0 if that is not known."""
-        if not len(self.hashes):
-            return np.zeros(len(hashes), np.int64)
-        prefixes = hashes & _STORED
-        at = self.hashes.searchsorted(prefixes)
-        known = self.hashes.take(at, mode="clip") == prefixes
-        counts: I64 = self.counts.take(at, mode="clip") * known
-        return counts
-
-
-_STORED = ~np.uint64((1 << 64 - POSTING_HASH_BITS) - 1)
-
-
-def smallest_frequencies(db: apsw.Connection, most: int) -> HashFrequencies:
-    """The frequencies of the smallest hashes, as many as have about `most` postings."""
-    segments, gone = segments_of(db, FINGERPRINTS), dead(db)
-    total = sum(segment.possible_postings for segment in segments if segment.target is None)
-    parts_bits = (total // most).bit_length()
-    found = [_NOTHING]
-    for segment in segments:
-        if segment.hash_bits != POSTING_HASH_BITS:  # other prefixes of hashes would be counted together
-            return HashFrequencies(_NOTHING, np.empty(0, np.int64))
-        some = _part(db, segment, 0, parts_bits)
-        found.append(some.hashes[~np.isin(some.contents, gone)] if len(gone) else some.hashes)
-    hashes = np.sort(np.concatenate(found))
-    begins = are_first(hashes).nonzero()[0]
-    return HashFrequencies(hashes[begins], np.diff(begins, append=len(hashes)))
-
-
-_NOTHING = np.empty(0, np.uint64)
 
 
 def document_frequencies(db: apsw.Connection) -> I64:

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, are_first
-from docindex.kernels.hamming import as_bits
+from docindex.kernels.simhash_bits import as_bits
 from docindex.kernels.sorted_tables import SortedTables
 from docindex.kernels.table_design import TableDesign, useful_designs
 from docindex.storage import tallies

@@ -16,7 +16,7 @@ from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in
-from docindex.kernels.packing import packed, unpacked
+from docindex.kernels.sorted_blocks import packed, unpacked
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.storage import tallies
 from docindex.storage.contents import as_stored, text_hash

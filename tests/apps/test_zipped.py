@@ -89,7 +89,7 @@ def test_work_goes_on_without_workers_that_do_not_start_and_the_log_says_so(monk
 
 
 def test_an_application_that_is_not_python_works_in_one_process_and_the_log_says_so(monkeypatch, caplog):
-    monkeypatch.setattr(workers, "_WORTHWHILE_S", 0)
+    monkeypatch.setattr(workers, "_WORTHWHILE", 0)
     for name, value in (("executable", "/usr/bin/blender"), ("frozen", True)):
         with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "docindex"):
             patch.setattr(sys, name, value, raising=False)

@@ -10,7 +10,7 @@ import time
 
 import docindex
 from docindex import Recipe
-from docindex.sketching.shingle_batches import shingle_sets
+from docindex.sketching.sketcher import shingle_sets
 from tests.bench import corpora
 
 REUTERS = {0.5: 750, 0.7: 530, 0.8: 455}

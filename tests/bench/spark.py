@@ -114,8 +114,7 @@ class Bench:
         stored = self.store(documents)
         self.warm_up(documents)
         sketches, sketching = self.sketched(stored)
-        every, pairing = self.meter.measured(lambda: self.collected(sketches, "shingles"))
-        most, banding = self.meter.measured(lambda: self.collected(sketches, "bands"))
+        found, pairing = self.meter.measured(lambda: self.collected(sketches))
         with docindex.open(self.folder / "index") as index:
             begin, processor = time.perf_counter(), processor_seconds()
             index.add_many(documents.items(), workers=2)
@@ -126,10 +125,11 @@ class Bench:
                 for number, cluster in enumerate(index.clusters(THRESHOLD))
                 for key in cluster.keys
             }
-        both = sketching.plus(pairing), sketching.plus(banding)
-        rows = [("docindex.Index, 2 workers", *own, exact)]
-        for name, cost, found in zip(("", ", bands"), both, (every, most), strict=True):
-            rows.append((f"docindex.spark, local[2]{name}", cost.seconds, cost.processor_s, found))
+        cost = sketching.plus(pairing)
+        rows = [
+            ("docindex.Index, 2 workers", *own, exact),
+            ("docindex.spark, local[2]", cost.seconds, cost.processor_s, found),
+        ]
         print(
             f"{'':34}{'elapsed':>9}{'/ Index':>9}{'processor':>11}{'/ Index':>9}"
             f"{'recall':>9}{'precision':>11}"
@@ -143,8 +143,7 @@ class Bench:
     def warm_up(self, documents):
         """Start Python workers, and let Java compile: a long job would not notice their time."""
         sketches, _ = self.sketched(self.store(dict(itertools.islice(documents.items(), 500))))
-        self.collected(sketches, "shingles")
-        self.collected(sketches, "bands")
+        self.collected(sketches)
 
     def peer(self, stored, exact, connected, own):
         """text-dedup's MinHash. It gives clusters: a pair is found if both are in one cluster."""
@@ -171,9 +170,9 @@ class Bench:
             flush=True,
         )
 
-    def collected(self, sketches, method):
+    def collected(self, sketches):
         """The keys of the pairs of a frame of sketches."""
-        pairs = spark.pairs(sketches, min_resemblance=THRESHOLD, method=method)
+        pairs = spark.pairs(sketches, min_resemblance=THRESHOLD)
         table = pairs.select("a", "b").toArrow()
         return set(zip(*(table.column(name).to_pylist() for name in ("a", "b")), strict=True))
 
@@ -216,16 +215,10 @@ class Bench:
             key: f"{header} {text}" if number % HEADED == 0 else text
             for number, (key, text) in enumerate(plain.items())
         }
-        for name, documents, above in (
-            ("no header", plain, None),
-            ("a tenth with one header", headed, None),
-            ("the same, ignore_above=1000", headed, 1000),
-        ):
+        for name, documents in (("no header", plain), ("a tenth with one header", headed)):
             sketches, _ = self.sketched(self.store(documents))
             _, cost = self.meter.measured(
-                lambda sketches=sketches, above=above: spark.pairs(
-                    sketches, min_resemblance=GROWTH_THRESHOLD, ignore_above=above
-                ).count()
+                lambda sketches=sketches: spark.pairs(sketches, min_resemblance=GROWTH_THRESHOLD).count()
             )
             print(f"skew: {count:,} notes, {name:28}{shown(cost)}{shares(cost)}{load()}", flush=True)
 

@@ -1,4 +1,4 @@
-"""Test ``docindex add``, ``remove``, ``boilerplate``, ``similar``, ``pairs`` and ``filter``."""
+"""Test ``docindex add``, ``remove``, ``boilerplate``, ``similar`` and ``pairs``."""
 
 import csv
 import io
@@ -12,7 +12,6 @@ import pytest
 
 import docindex
 from docindex.cli import main
-from docindex.kernels.feature_filter import acceptance
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 DRAFT, FINAL = (str(SAMPLES / name) for name in ("draft.txt", "final.txt"))
@@ -52,22 +51,20 @@ def test_documents_are_added_and_removed(index, capsys):
 
 def test_boilerplate_is_added_listed_and_removed(index, capsys):
     run(capsys, "add", DRAFT, FINAL)
-    assert run(capsys, "boilerplate", "list") == (1, "no boilerplate\n", "")
-    assert run(capsys, "boilerplate", "add", "--name", "rules", FINAL) == (0, "added: rules\n", "")
+    assert run(capsys, "boilerplate") == (1, "no boilerplate\n", "")
+    assert run(capsys, "boilerplate", "--add", FINAL) == (0, f"added: {FINAL}\n", "")
     characters = len(Path(FINAL).read_text())
-    assert run(capsys, "boilerplate", "list")[:2] == (0, f"rules  ({characters} characters)\n")
-    assert json.loads(run(capsys, "boilerplate", "list", "--json")[1]) == [
-        {"name": "rules", "characters": characters}
-    ]
+    assert run(capsys, "boilerplate")[:2] == (0, f"{FINAL}  ({characters} characters)\n")
+    assert json.loads(run(capsys, "boilerplate", "--json")[1]) == [{"name": FINAL, "characters": characters}]
     assert len(index.boilerplate) == 1
-    assert run(capsys, "boilerplate", "remove", "rules")[:2] == (0, "removed: rules\n")
-    assert run(capsys, "boilerplate", "remove", "rules")[:2] == (
+    assert run(capsys, "boilerplate", "--remove", os.path.relpath(FINAL))[:2] == (0, f"removed: {FINAL}\n")
+    assert run(capsys, "boilerplate", "--remove", "rules")[:2] == (
         1,
-        "no such boilerplate: rules; docindex boilerplate list shows all names\n",
+        "no such boilerplate: rules; docindex boilerplate lists all names\n",
     )
-    assert run(capsys, "boilerplate", "add", FINAL)[:2] == (0, f"added: {FINAL}\n")
-    assert run(capsys, "boilerplate", "remove", os.path.relpath(FINAL))[:2] == (0, f"removed: {FINAL}\n")
-    assert run(capsys, "boilerplate", "remove", "")[0] == 1
+    index.boilerplate.add("the rules of the house", name="rules")
+    assert run(capsys, "boilerplate", "--remove", "rules")[:2] == (0, "removed: rules\n")
+    assert run(capsys, "boilerplate", "--remove", "")[0] == 1
 
 
 def test_similar_and_pairs_print_measures(capsys):
@@ -90,22 +87,6 @@ def test_similar_and_pairs_print_measures(capsys):
     code, _, err = run(capsys, "pairs", "--min-resemblance", "0.3", "--min-containment", "0.3")
     assert code == 2
     assert "--min-resemblance and --min-containment cannot be used together; give only one of them" in err
-
-
-def test_a_filter_is_shown_and_designed(capsys):
-    code, out, _ = run(capsys, "filter", "--k", 6, "--s", 14, "--r", 2)
-    assert code == 0
-    assert out.startswith(
-        "6 features of 14 slots each, 2 in common: half of the pairs pass at resemblance 0.909\n"
-    )
-    records = json.loads(run(capsys, "filter", "--k", 6, "--s", 14, "--r", 2, "--json")[1])
-    assert [record["passes"] for record in records] == [acceptance(6, 14, 2, x / 20) for x in range(21)]
-    assert run(capsys, "filter", "--threshold", "0.95")[1].startswith(
-        "10 features of 12 slots each, 2 in common"
-    )
-    for arguments in [(), ("--k", 6), ("--k", 6, "--s", 14, "--r", 2, "--threshold", 0.5)]:
-        code, _, err = run(capsys, "filter", *arguments)
-        assert (code, "give --k, --s and --r, or --threshold alone" in err) == (2, True)
 
 
 def test_the_output_says_whether_a_share_is_exact_or_an_estimate(index, capsys):

@@ -24,7 +24,7 @@ COMMANDS = {
     "similar": ["similar"],
     "compare": ["compare", "original"],
     "add": ["add", "--key", "added"],
-    "boilerplate add": ["boilerplate", "add", "--name", "added"],
+    "boilerplate": ["boilerplate", "--add"],
 }
 READ_BY_NAME = [name for name in COMMANDS if name not in ("scan", "dups")]
 READ_FROM_A_PIPE = ["search", "similar"]
@@ -53,6 +53,12 @@ def run(capsys, *arguments):
     return code, shown.out, shown.err
 
 
+def called(name, *options, file="file"):
+    """The arguments that call a command with a file."""
+    command, *arguments = COMMANDS[name]
+    return [command, *options, *arguments, file]
+
+
 def text_that_was_read(name, out):
     """Whether a command read `TEXT` from the file."""
     with docindex.open("own.docindex", readonly=True) as index:
@@ -60,7 +66,7 @@ def text_that_was_read(name, out):
             return index.text(str(Path.cwd() / "file"))
         if name == "add":
             return index.text("added")
-        if name == "boilerplate add":
+        if name == "boilerplate":
             (template,) = index.boilerplate
             return template.text
     found = json.loads(out)
@@ -72,28 +78,28 @@ def text_that_was_read(name, out):
 def test_every_command_reads_the_same_text(capsys, name, encoding):
     data, guess = ENCODINGS[encoding]
     Path("file").write_bytes(data)
-    _, out, err = run(capsys, *COMMANDS[name], "--json", "file")
+    _, out, err = run(capsys, *called(name, "--json"))
     assert text_that_was_read(name, out) == TEXT
     assert "guess" not in err
     if guess is None:
-        assert "guess" not in run(capsys, *COMMANDS[name], "-v", "file")[2]
+        assert "guess" not in run(capsys, *called(name, "-v"))[2]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_verbose_names_a_guessed_encoding_on_stderr(capsys, name):
     Path("file").write_bytes(TEXT.encode("latin-1"))
     line = "docindex: file was read as windows-1252, which is a guess; --encoding sets it\n"
-    _, out, err = run(capsys, *COMMANDS[name], "-v", "file")
+    _, out, err = run(capsys, *called(name, "-v"))
     assert err.count(line) == 1
-    assert "guess" not in out
-    assert "guess" not in run(capsys, *COMMANDS[name], "-v", "-q", "file")[2]
+    assert "a guess" not in out
+    assert "guess" not in run(capsys, *called(name, "-v", "-q"))[2]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_forced_encoding_is_used_and_is_no_guess(capsys, name):
     for file in ("file", "original"):
         Path(file).write_bytes(TEXT.encode("cp850"))
-    _, out, err = run(capsys, *COMMANDS[name], "--json", "-v", "--encoding", "cp850", "file")
+    _, out, err = run(capsys, *called(name, "--json", "-v", "--encoding", "cp850"))
     assert text_that_was_read(name, out) == TEXT
     assert "guess" not in err
 
@@ -112,7 +118,7 @@ def test_a_forced_encoding_replaces_a_guess_even_if_the_file_is_unchanged(capsys
 @pytest.mark.parametrize("name", READ_BY_NAME)
 def test_a_binary_file_is_refused_in_one_sentence(capsys, name):
     Path("file").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
-    assert run(capsys, *COMMANDS[name], "file") == (
+    assert run(capsys, *called(name)) == (
         3,
         "",
         "docindex: file is not text, and not in a format that docindex reads; name another file, or give its "
@@ -123,7 +129,7 @@ def test_a_binary_file_is_refused_in_one_sentence(capsys, name):
 @pytest.mark.parametrize("name", READ_BY_NAME)
 def test_a_file_in_an_unknown_encoding_is_refused_in_one_sentence(capsys, name):
     Path("file").write_bytes(b"\xe4\xf6\n")
-    assert run(capsys, *COMMANDS[name], "file") == (
+    assert run(capsys, *called(name)) == (
         3,
         "",
         "docindex: file is not UTF-8, and no other encoding is certain enough; give its --encoding\n",
@@ -148,7 +154,7 @@ def test_a_scan_counts_the_files_in_an_unknown_encoding_and_names_them_with_verb
 @pytest.mark.parametrize("name", ["scan", "dups"])
 def test_a_scan_adds_no_document_for_a_binary_file(capsys, name):
     Path("file").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
-    run(capsys, *COMMANDS[name], "file")
+    run(capsys, *called(name))
     with docindex.open("own.docindex", readonly=True) as index:
         assert list(index) == [str(Path.cwd() / "original")]
 
@@ -156,7 +162,7 @@ def test_a_scan_adds_no_document_for_a_binary_file(capsys, name):
 @pytest.mark.parametrize("name", READ_BY_NAME)
 def test_a_file_that_is_not_in_the_forced_encoding_is_refused(capsys, name):
     Path("file").write_bytes(TEXT.encode("latin-1"))
-    code, out, err = run(capsys, *COMMANDS[name], "--encoding", "utf-8", "file")
+    code, out, err = run(capsys, *called(name, "--encoding", "utf-8"))
     assert (code, out, err.count("\n")) == (3, "", 1)
     assert err.startswith("docindex: file cannot be read: the bytes are not valid utf-8 (")
 
@@ -164,14 +170,14 @@ def test_a_file_that_is_not_in_the_forced_encoding_is_refused(capsys, name):
 @pytest.mark.parametrize("name", ["scan", "dups"])
 def test_a_scan_counts_a_file_that_is_not_in_the_forced_encoding(capsys, name):
     Path("file").write_bytes(TEXT.encode("latin-1"))
-    _, out, err = run(capsys, *COMMANDS[name], "-v", "--encoding", "utf-8", "file")
+    _, out, err = run(capsys, *called(name, "-v", "--encoding", "utf-8"))
     assert "  file: the bytes are not valid utf-8 (" in out + err
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("encoding", ["utf-9", "hex", ""])
 def test_an_unknown_encoding_is_one_sentence(capsys, name, encoding):
-    code, out, err = run(capsys, *COMMANDS[name], "--encoding", encoding, "original")
+    code, out, err = run(capsys, *called(name, "--encoding", encoding, file="original"))
     assert (code, out) == (2, "")
     usage, line = err.splitlines()
     assert usage.startswith(f"Usage: docindex {name} ")

@@ -131,7 +131,7 @@ def test_without_its_packages_the_command_says_what_to_install(
 
 
 def test_a_mistyped_index_is_not_created(tmp_path, capsys):
-    for command in ("optimize", "remove x", "boilerplate remove x", "dups --no-scan ."):
+    for command in ("info --optimize", "remove x", "boilerplate --remove x", "dups --no-scan ."):
         code, out, err = run(capsys, *command.split(), "--index", tmp_path / "typo")
         assert (code, out) == (3, "")
         assert "there is no index at" in err

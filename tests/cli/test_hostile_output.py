@@ -47,7 +47,6 @@ CASES = {
     "scan of an unknown encoding": (["scan", "-v", "--retry", "odd"], TEXT_ONLY),
     "dups": (["dups", "odd"], ALL),
     "dups -v": (["dups", "-v", "--encoding", "utf-8", "--keep", "newest", "odd"], TABLE),
-    "lists": (["dups", *(f"--kind={kind}" for kind in ("big", "empty", "broken-link")), "odd"], TABLE),
     "act": (["act", "plan.json", "--delete"], TABLE),
     "undo": (["undo"], TEXT_ONLY),
     "undo --list": (["undo", "--list"], TEXT_ONLY),
@@ -62,15 +61,15 @@ CASES = {
     "report to a file": (["report", "-o", b"page" + NAMES[0]], TABLE),
     "add": (["add", "--key", ODD, "--encoding", "utf-8", FILE], TABLE),
     "remove": (["remove", ODD, OTHER], TEXT_ONLY),
-    "boilerplate": (["boilerplate", "list"], TABLE),
-    "boilerplate add": (["boilerplate", "add", "--name", ODD, "--encoding", "utf-8", FILE], TEXT_ONLY),
-    "boilerplate remove": (["boilerplate", "remove", f"no {ODD}"], TABLE),
+    "boilerplate": (["boilerplate"], TABLE),
+    "boilerplate --add": (["boilerplate", "--encoding", "utf-8", "--add", FILE], TEXT_ONLY),
+    "boilerplate --remove": (["boilerplate", "--remove", f"no {ODD}"], TABLE),
     "sql": (["sql", "own.docindex", SQL], ALL),
     "an error of sql": (["sql", "own.docindex", f'select "{ODD}" from nothing'], TABLE),
-    "shell": (["shell", "own.docindex"], "select key, text from doc_index;\n.mode line\n"
+    "shell": (["sql", "own.docindex"], "select key, text from doc_index;\n.mode line\n"
               "select key, text from doc_index;\n.exit\n"),
     "info": (["info", "--index", f"{ODD}.docindex"], TABLE),
-    "check": (["check", "--index", f"{ODD}.docindex"], TEXT_ONLY),
+    "check": (["info", "--check", "--index", f"{ODD}.docindex"], TEXT_ONLY),
     "config": (["config"], TEXT_ONLY),
     "review": (["review", "plan.json"], "flq" + "nnnn" + "q"),
     "review of a folder": (["review", "odd"], "aq"),
@@ -118,9 +117,7 @@ def made(tmp_path_factory):
         for name, value in environment.items():
             patch.setenv(name, value)
         assert main(["scan", "-q", "--archives", "--encoding", "utf-8", "odd"]) == 0
-        assert (
-            main(["boilerplate", "add", "-q", "--name", ODD, "--encoding", "utf-8", os.fsdecode(FILE)]) == 0
-        )
+        assert main(["boilerplate", "-q", "--encoding", "utf-8", "--add", os.fsdecode(FILE)]) == 0
         shutil.copytree("odd", "acted", symlinks=True)
         for name in ("acted", "odd"):
             command = [sys.executable, "-m", "docindex", "dups", "-q", "--json", "--kind", "exact", name]
@@ -209,19 +206,3 @@ def test_a_table_in_a_pipe_has_the_exact_names_and_no_mark(made):
     assert done.stdout.startswith(b"name\n")
     records = csv.DictReader(io.StringIO(done.stdout.decode(), newline=""))
     assert [record["name"] for record in records] == names
-
-
-def test_act_takes_a_table_in_a_file_and_removes_the_exact_names(made, tmp_path):
-    folder, environment = made
-    shutil.copytree(folder / "odd", tmp_path / "odd", symlinks=True)
-    data, records = table_in_a_file(tmp_path, environment, "dups", "--kind", "exact", "odd")
-    assert data.startswith(b"\xef\xbb\xbfgroup,")
-    assert {record["keep"] for record in records} == {"true", "false"}
-    going = [record for record in records if record["keep"] == "false"]
-    before = len(list((tmp_path / "odd").iterdir()))
-    command = [sys.executable, "-m", "docindex", "act", "table.csv", "--delete", "--no-dry-run", "--json"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True
-    )
-    assert {each["outcome"] for each in json.loads(done.stdout)} == {"done"}
-    assert len(list((tmp_path / "odd").iterdir())) == before - len(going) < before

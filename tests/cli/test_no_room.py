@@ -60,7 +60,7 @@ leave("ballast", 2_000_000)
 codes = [main(["scan", "-q", "--index", str(disk / "index"), str(data / "texts")])]
 log = disk / "index-wal"
 assert not log.exists() or log.stat().st_size == 0, log.stat().st_size
-codes.append(main(["check", "-q", "--index", str(disk / "index")]))
+codes.append(main(["info", "--check", "-q", "--index", str(disk / "index")]))
 shutil.copy(data / "texts" / "1.txt", data / "texts" / "copy.txt")
 sys.stdout.flush()
 os.dup2(os.open(data / "plan.json", os.O_WRONLY | os.O_CREAT), 1)

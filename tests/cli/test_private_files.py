@@ -10,7 +10,7 @@ import pytest
 
 import docindex
 from docindex.cli import main, review_command
-from docindex.default_path import default_name, settings_name
+from docindex.default_path import default_path, settings_name
 
 TEXT = "A private letter that nobody else may read, with enough words to be found again. " * 20
 
@@ -66,7 +66,7 @@ def test_own_folders_and_all_files_that_commands_write_are_private(capsys, monke
     assert main(["act", "typed.json", "--delete", "--no-dry-run"]) == 0
     assert mode("page.html") == mode("docindex-plan.json") == 0o600
     state = Path(os.environ["XDG_STATE_HOME"], "docindex")
-    made = [Path(default_name()), Path(settings_name()), state / "journal.jsonl", state / "act.lock"]
+    made = [default_path(), Path(settings_name()), state / "journal.jsonl", state / "act.lock"]
     assert {path.name: (mode(path.parent), mode(path)) for path in made} == {
         path.name: (0o700, 0o600) for path in made
     }
@@ -74,7 +74,7 @@ def test_own_folders_and_all_files_that_commands_write_are_private(capsys, monke
 
 @pytest.mark.parametrize("readonly", [False, True])
 def test_the_own_index_is_made_private_when_it_is_opened(readonly):
-    own = Path(default_name())
+    own = default_path()
     with docindex.open() as index:
         index.add("a", TEXT)
         assert index.path == str(own)
@@ -110,7 +110,7 @@ def test_what_a_person_shares_on_purpose_stays_shared():
     assert main(["report", "--index", "shared/notes.docindex", "-o", "page.html"]) == 0
     assert (mode(shared), mode(shared / "notes.docindex"), mode("page.html")) == (0o755, 0o644, 0o640)
     # A link in the own place leads to a file that a person chose.
-    own = Path(default_name())
+    own = default_path()
     own.parent.mkdir(parents=True)
     own.symlink_to(shared.absolute() / "notes.docindex")
     with docindex.open() as index:

@@ -1,9 +1,11 @@
-"""Test ``docindex sql`` and ``docindex shell``: their output, and that reading never writes."""
+"""Test ``docindex sql``: its output, its shell, and that reading never writes."""
 
+import contextlib
 import csv
 import io
 import json
 import shlex
+import sqlite3
 import subprocess
 import sys
 
@@ -110,7 +112,7 @@ def test_writing_commits_all_or_nothing(path, capsys):
 
 def test_the_search_in_the_help_finds_a_document(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    example = run(capsys, "--help")[1].partition("Examples:\n")[2].replace("\\\n", " ").split("\n")[1]
+    example = run(capsys, "--help")[1].partition("Examples:\n")[2].replace("\\\n", " ").split("\n")[2]
     *arguments, query = shlex.split(example)[2:]
     with docindex.open("essays.docindex") as index:
         index.add("poem.txt", f"A poem begins with these lines: {query}, and goes on.")
@@ -165,7 +167,7 @@ def test_each_error_is_one_sentence(tmp_path, path, capsys):
 
 def test_the_shell_has_the_functions(path):
     done = subprocess.run(
-        [sys.executable, "-m", "docindex", "shell", path],
+        [sys.executable, "-m", "docindex", "sql", path],
         input="select key from doc_near(doc_key('a.txt'), 0);\nselect doc_version();\n.exit\n",
         capture_output=True,
         text=True,
@@ -173,9 +175,43 @@ def test_the_shell_has_the_functions(path):
     )
     assert done.stdout.split() == ["a.txt", docindex.__version__]
     done = subprocess.run(
-        [sys.executable, "-m", "docindex", "shell", f"{path}.none"],
+        [sys.executable, "-m", "docindex", "sql", f"{path}.none"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+
+
+def test_the_rows_of_the_shell_are_not_for_programs(path, capsys):
+    code, out, err = run(capsys, path, "--json")
+    assert (code, out) == (2, "")
+    assert "--json prints the rows of a statement; give a STATEMENT with it" in err
+
+
+def test_the_next_command_indexes_what_an_app_has_changed(tmp_path, capsys):
+    app, words = str(tmp_path / "app.db"), "the hives must be closed before the first frost of the year"
+
+    def change(statement):
+        with contextlib.closing(sqlite3.connect(app)) as db:
+            db.execute(statement)
+            db.commit()
+
+    change("create table note (id integer primary key, body text)")
+    with docindex.open(app, create=True) as index:
+        index.follow("note", key="id", text="body")
+    asked = tmp_path / "asked.txt"
+    asked.write_text(words)
+    for number, command in enumerate(
+        [
+            ["search", str(asked), "--index", app],
+            ["sql", app, f"select key from doc_search('{words}')"],
+            ["search", str(asked), "--index", app],
+        ]
+    ):
+        change(f"insert into note values ({number}, '{words}')")
+        assert main(command) == 0
+        shown = capsys.readouterr()
+        assert (str(number) in shown.out, shown.err) == (True, "")
+    change("delete from note")
+    assert run(capsys, app, f"select key from doc_search('{words}')")[0] == 1

@@ -58,7 +58,7 @@ def test_the_list_of_commands_has_the_summary_of_each_command():
 
 
 def test_every_command_and_option_is_explained_in_sentences():
-    for path, command in commands(all_commands, "docindex"):
+    for path, command in commands(all_commands):
         first, _, rest = inspect.cleandoc(command.help).partition("\n\n")
         assert first[0].isupper(), path
         assert first.endswith("."), path
@@ -91,5 +91,5 @@ def test_exact_copies_are_found_without_an_index(tmp_path, monkeypatch):
     monkeypatch.setenv("DOCINDEX", str(tmp_path / "own.docindex"))
     names = imported_by("dups", "-q", "--kind", "exact", str(tmp_path))
     assert names.isdisjoint({"numpy", "apsw", "rich", "jinja2", "docindex.opening"})
-    assert names.isdisjoint({"json", "ctypes", "platformdirs", "docindex.frontends", "docindex.folders.plan"})
+    assert names.isdisjoint({"json", "ctypes", "docindex.frontends", "docindex.folders.plan"})
     assert not (tmp_path / "own.docindex").exists()

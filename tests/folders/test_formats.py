@@ -22,11 +22,11 @@ from docindex.frontends import (
     TextBuilder,
     extractor,
     recognition,
-    register_front_end,
     source_documents,
     work_budget,
 )
 from docindex.index import adding
+from tests.frontends.offered import offer
 from tests.frontends.office import docx_of
 from tests.storage.texts import prose
 
@@ -61,7 +61,6 @@ def index(tmp_path):
 @pytest.fixture
 def own(monkeypatch):
     """Front ends of this test only. A box has lines with documents inside."""
-    monkeypatch.setattr(recognition, "_registered", {})
 
     def open_box(data, _):
         parts = [SourcePart(f"part {n}", line) for n, line in enumerate(data.splitlines(), 1)]
@@ -70,8 +69,8 @@ def own(monkeypatch):
     def refuse(*_):
         raise NotExtracted("encrypted", "it needs a password")
 
-    register_front_end(FrontEnd("box", 1, open_box, extensions=frozenset({".box"}), is_text=True))
-    register_front_end(FrontEnd("safe", 1, refuse, extensions=frozenset({".safe"}), is_text=True))
+    box = FrontEnd("box", 1, open_box, extensions=frozenset({".box"}), is_text=True)
+    offer(monkeypatch, box, FrontEnd("safe", 1, refuse, extensions=frozenset({".safe"}), is_text=True))
 
 
 def test_files_without_words_are_no_group(index, home):
@@ -116,7 +115,7 @@ def test_a_newer_front_end_reads_its_files_again(home, index, monkeypatch):
         recognition.named("docx").signatures,
         extensions=frozenset({".docx"}),
     )
-    monkeypatch.setattr(recognition, "_registered", {"docx": newer})
+    offer(monkeypatch, newer)
     folders.scan(index, [home])
     assert index.text(str(home / "other.docx")) == "what the newer one reads"
     assert folders.scan(index, [home]).bytes_read == 0
@@ -351,13 +350,12 @@ def test_a_commit_in_the_middle_of_a_file_still_notes_the_file(tmp_path, index, 
     assert [file.parts for file in index.files.under(str(tmp_path))] == [5]
 
 
-@pytest.mark.usefixtures("own")
-def test_names_of_parts_may_be_strange_and_equal(tmp_path, index):
+def test_names_of_parts_may_be_strange_and_equal(tmp_path, index, monkeypatch):
     def open_odd(*_):
         names = ["caf\udce9", "a\0b", *["same"] * 3, "same (2)"]
         return Extracted("", parts=tuple(SourcePart(name, b"%d" % n) for n, name in enumerate(names)))
 
-    register_front_end(FrontEnd("odd", 1, open_odd, extensions=frozenset({".odd"}), is_text=True))
+    offer(monkeypatch, FrontEnd("odd", 1, open_odd, extensions=frozenset({".odd"}), is_text=True))
     (tmp_path / "x.odd").write_text("x")
     folders.scan(index, [tmp_path])
     assert [key.rpartition("!/")[2] for key in index] == sorted(
@@ -365,7 +363,6 @@ def test_names_of_parts_may_be_strange_and_equal(tmp_path, index):
     )
 
 
-@pytest.mark.usefixtures("own")
 @pytest.mark.parametrize(
     "answer",
     [
@@ -375,8 +372,9 @@ def test_names_of_parts_may_be_strange_and_equal(tmp_path, index):
         Extracted("x", parts=(SourcePart("a", "text"),)),
     ],
 )
-def test_what_a_wrong_front_end_returns_does_not_stop_a_scan(tmp_path, index, answer):
-    register_front_end(FrontEnd("own", 1, lambda *_: answer, extensions=frozenset({".own"}), is_text=True))
+def test_what_a_wrong_front_end_returns_does_not_stop_a_scan(tmp_path, index, answer, monkeypatch):
+    front_end = FrontEnd("own", 1, lambda *_: answer, extensions=frozenset({".own"}), is_text=True)
+    offer(monkeypatch, front_end)
     (tmp_path / "a.own").write_text("x")
     (tmp_path / "b.txt").write_text("plain")
     seen = folders.scan(index, [tmp_path])
@@ -396,15 +394,15 @@ def test_plain_text_with_the_name_of_another_format_is_read_once(tmp_path, index
     assert len(index) == 5
 
 
-@pytest.mark.usefixtures("own")
-def test_a_newer_front_end_gives_new_places_to_the_same_text(tmp_path, index):
+def test_a_newer_front_end_gives_new_places_to_the_same_text(tmp_path, index, monkeypatch):
     (tmp_path / "a.own").write_text("x")
     settle(tmp_path)
     text = " ".join(LETTER)
     for version, place in ((1, "old"), (2, "new")):
         found = TextBuilder().begin(place).add(text).extracted()
-        register_front_end(
-            FrontEnd("own", version, lambda *_, x=found: x, extensions=frozenset({".own"}), is_text=True)
+        extension = frozenset({".own"})
+        offer(
+            monkeypatch, FrontEnd("own", version, lambda *_, x=found: x, extensions=extension, is_text=True)
         )
         folders.scan(index, [tmp_path])
         (match,) = index.search(text)

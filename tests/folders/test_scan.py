@@ -186,25 +186,6 @@ def test_a_root_may_be_a_file_and_roots_may_overlap(index, folder):
     assert len(index) == 2
 
 
-def test_a_scan_says_how_much_text_is_coming(index, folder, monkeypatch):
-    foreseen, original = [], adding.SketchWorkers
-
-    def noted(*given, **options):
-        foreseen.append(options["foreseen"])
-        return original(*given, **options)
-
-    monkeypatch.setattr(adding, "SketchWorkers", noted)
-    for name, size in (("a.txt", 10), ("b.txt", 20), ("c.bin", 2_000_000), ("d.txt", 300)):
-        (folder / name).write_bytes(b"x" * size if name.endswith("txt") else bytes(size))
-    settled(folder)
-    scan(index, [root_of(folder)])
-    assert foreseen == [20 + 300]  # the first text is there already, and a large file is rarely a text
-    (folder / "e.txt").write_text("y" * 50)
-    (folder / "f.txt").write_text("y" * 60)
-    scan(index, [root_of(folder)])
-    assert foreseen == [320, 60]
-
-
 def test_a_new_text_and_the_record_of_its_file_are_stored_in_one_transaction(index, folder, monkeypatch):
     monkeypatch.setattr(adding, "_COMMITTED_DOCUMENTS", 10)
     for number in range(30):

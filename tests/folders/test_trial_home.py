@@ -59,21 +59,6 @@ def test_the_exact_groups_are_those_of_all_bytes_and_of_other_programs(home):
         assert peer_groups(command, folder) == expected
 
 
-def test_lists_name_what_is_empty_broken_or_big(home):
-    folder, truth = home
-    empty, broken, big = folders.list_files([folder], limit=3)
-    assert [file.key.removeprefix(f"{folder}/") for file in empty.files] == truth.empty
-    assert [file.key.removeprefix(f"{folder}/") for file in broken.files] == truth.broken_links
-    assert broken.files[0].target == "/media/no such disk/x"
-    assert [file.is_folder for file in empty.files] == [False, False, True]
-    assert len(big.files) == 3
-    assert not any("disk" in file.key for file in big.files)  # sparse files take little space
-    with pytest.raises(ValueError, match="kinds must be some of empty, broken link, big"):
-        folders.list_files([folder], ["large"])
-    with pytest.raises(docindex.UnreadableFile, match="cannot be read"):
-        folders.list_files([folder / "nothing"])
-
-
 def test_a_sparse_file_frees_only_what_it_takes(home):
     folder, _ = home
     (group,) = folders.find_exact([folder / "Videos"]).copies

@@ -9,7 +9,8 @@ import docindex
 from docindex import folders
 from docindex.cli import main
 from docindex.folders import file_content, file_reader
-from docindex.frontends import Extracted, FrontEnd, NotExtracted, recognition, register_front_end
+from docindex.frontends import Extracted, FrontEnd, NotExtracted
+from tests.frontends.offered import offer
 from tests.frontends.office import docx_of
 from tests.frontends.prints import pdf_of
 
@@ -36,7 +37,6 @@ def write(path, data, time_s=1e9):
 @pytest.fixture
 def slow(monkeypatch):
     """A format whose sources take too long, until the list has an item."""
-    monkeypatch.setattr(recognition, "_registered", {})
     quick, asked = [], []
 
     def extract(data, _):
@@ -45,7 +45,7 @@ def slow(monkeypatch):
             raise NotExtracted("too slow", "it takes more than 60 seconds to read")
         return Extracted(data.decode())
 
-    register_front_end(FrontEnd("slow", 1, extract, signatures=(b"slowly",)))
+    offer(monkeypatch, FrontEnd("slow", 1, extract, signatures=(b"slowly",)))
     return quick, asked
 
 

@@ -14,7 +14,6 @@ import pytest
 import docindex
 from docindex import folders
 from docindex.cli import main
-from docindex.folders.plan_table import plan_of_table, plan_rows
 from tests.folders.test_copied_folders import all_below, write
 
 GIT = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
@@ -83,15 +82,7 @@ def reviewed(plan):
     return folders.PlanReview.from_json(review.to_json()).plan()
 
 
-def edited_table(plan):
-    rows = list(plan_rows([*plan.folders, *plan.groups]))
-    folder = next(row for row in rows if row["path"] == plan.folders[0].folder)
-    folder["keep"] = "false"
-    lines = [list(rows[0]), *([str(cell) for cell in row.values()] for row in rows)]
-    return plan_of_table("\n".join("\t".join(line) for line in lines).encode())
-
-
-DECISIONS = {"python": by_hand, "JSON": edited_json, "review": reviewed, "table": edited_table}
+DECISIONS = {"python": by_hand, "JSON": edited_json, "review": reviewed}
 
 
 def acted(plan, tmp_path, how="delete"):

@@ -1,6 +1,7 @@
 """A source is read in a process of its own, within limits, whatever it does to that process."""
 
 import dataclasses
+import functools
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from docindex.frontends.front_end import DEFAULT_OPTIONS, FrontEnd
 from docindex.frontends.messages import Source, receive_extracted, send_extracted
 from docindex.frontends.work_budget import WorkBudget
 from docindex.worker_command import worker_command
+from tests.frontends.offered import offer
 from tests.frontends.office import docx_of
 
 
@@ -27,12 +29,6 @@ from tests.frontends.office import docx_of
 def extractor():
     with Extractor(limit_s=20) as found:
         yield found
-
-
-@pytest.fixture
-def own(monkeypatch):
-    monkeypatch.setattr(recognition, "_registered", {})
-    return recognition.register_front_end
 
 
 def test_a_text_comes_back_as_the_front_end_gave_it(extractor):
@@ -102,21 +98,32 @@ def test_a_source_that_takes_too_long_is_given_up():
         assert extractor.extract(whole).text == "Dear Ada\n\n"
 
 
-def test_a_front_end_of_the_host_reads_its_format_in_this_process(extractor, own):
-    def extract(data, _):
-        return Extracted(data.decode("latin-1"))
+def test_a_front_end_of_another_package_is_found_by_its_entry_point(tmp_path, monkeypatch):
+    (tmp_path / "loud.py").write_text(
+        "from docindex.frontends import Extracted, FrontEnd\n"
+        "FRONT_END = FrontEnd('loud', 3, lambda data, options: Extracted(data.decode().lower()),"
+        " extensions=frozenset({'.loud'}), is_text=True)\n"
+    )
+    (tmp_path / "loud-1.0.dist-info").mkdir()
+    (tmp_path / "loud-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: loud\n")
+    (tmp_path / "loud-1.0.dist-info" / "entry_points.txt").write_text(
+        "[docindex.frontends]\nloud = loud:FRONT_END\nnothing = loud:no_front_end\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("_offered", "_usual"):
+        monkeypatch.setattr(recognition, name, functools.cache(getattr(recognition, name).__wrapped__))
+    with Extractor() as extractor:
+        found = extractor.extract(Source(b"DEAR ADA", "x.loud"))
+    assert (found.reading, found.text) == ("loud-3", "dear ada")
+    assert recognition.by_extension("x.loud").name == "loud"
+    assert recognition.may_need_front_end(b"DEAR ADA", "x.loud")
 
-    own(FrontEnd("roman", 3, extract, extensions=frozenset({".rom"}), is_text=True))
-    found = extractor.extract(Source("Größe".encode("latin-1"), "x.rom"))
-    assert (found.reading, found.text) == ("roman-3", "Größe")
-    assert extractor._process is None
 
-
-def test_an_error_of_a_front_end_counts_as_damage(own):
+def test_an_error_of_a_front_end_counts_as_damage(monkeypatch):
     def extract(*_):
         raise ZeroDivisionError("no such page")
 
-    own(FrontEnd("broken", 1, extract, extensions=frozenset({".bro"}), is_text=True))
+    offer(monkeypatch, FrontEnd("broken", 1, extract, extensions=frozenset({".bro"}), is_text=True))
     with pytest.raises(NotExtracted, match="it cannot be read: no such page") as raised:
         child.extracted_from(Source(b"x", "x.bro"))
     assert raised.value.reason == "damaged"
@@ -177,13 +184,11 @@ def test_a_process_ignores_interrupts_before_it_imports_anything():
     assert program.split()[:4] == ["import", "signal", "signal.signal(signal.SIGINT,", "signal.SIG_IGN)"]
 
 
-def test_a_source_that_is_too_large_for_its_format_is_refused_before_it_is_read(own):
+def test_a_source_that_is_too_large_for_its_format_is_refused_before_it_is_read(monkeypatch):
     read = []
-    own(
-        FrontEnd(
-            "small", 1, read.append, extensions=frozenset({".small"}), is_text=True, most_bytes=1_500_000
-        )
-    )
+    extension = frozenset({".small"})
+    small = FrontEnd("small", 1, read.append, extensions=extension, is_text=True, most_bytes=1_500_000)
+    offer(monkeypatch, small)
     with pytest.raises(NotExtracted, match=r"^it has more than 1\.5 MB$") as raised:
         child.extracted_from(Source(b"x" * 1_500_001, "a.small"))
     assert (raised.value.reason, read) == ("too large", [])

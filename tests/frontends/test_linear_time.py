@@ -21,7 +21,7 @@ from docindex.frontends.quoted_lines import without_quotes
 from docindex.reading.code_syntax import _SYNTAXES, comments_and_strings
 from docindex.reading.registry import symbol_reader
 from docindex.reading.sentences import sentences_of
-from docindex.sql.source_arguments import followed_table
+from docindex.sql.editable_table import followed_table
 
 LENGTH = 12_000
 MAIL = "From: a@b.c\nMessage-ID: <a>\nMIME-Version: 1.0\nContent-Type: "

@@ -114,11 +114,8 @@ def test_the_command_suggests_the_key_that_was_meant(command):
     assert "no such document: nothing like it\n" in out
     _, _, err = command("sql", "index.docindex", "select doc_resemblance(7, 'x')")
     assert "there is no document 7" in err
-    command("boilerplate", "add", "--name", "licence", "ada.txt")
-    assert (
-        "no such boilerplate: license; did you mean licence?"
-        in command("boilerplate", "remove", "license")[1]
-    )
+    command("boilerplate", "--add", "ada.txt")
+    assert "/ada.txt?" in command("boilerplate", "--remove", "adda.txt")[1]
 
 
 def test_a_command_leaves_no_handler_behind(command):

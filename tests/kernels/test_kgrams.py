@@ -1,13 +1,10 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex.kernels import kgrams as kernel
-from docindex.kernels import winnowing
-from docindex.kernels.arrays import CHUNK, mix
-from docindex.kernels.kgrams import RunHasher, grams, powers, prefix_sums, rolling_hashes, span_hashes
-from docindex.kernels.winnowing import select_and_hash_runs
+from docindex.kernels.arrays import mix
+from docindex.kernels.kgrams import grams, powers, prefix_sums, rolling_hashes, span_hashes
 from tests import plain
 
 BASE = int(powers(kernel._BASE, 2)[1])
@@ -100,22 +97,6 @@ def test_a_run_of_any_length_has_the_hash_of_a_kgram_of_that_length(symbols, ran
     begins, ends = (np.array([r[i] for r in ranges], np.int64) for i in (0, 1))
     found = span_hashes(np.frombuffer(symbols, np.uint8), begins, ends)
     assert found.tolist() == [hash_of(symbols[begin:end]) for begin, end in ranges]
-
-
-lengths = st.lists(st.integers(0, 9), max_size=20)
-
-
-@given(lengths, lengths, st.sampled_from([1, 3, 16, CHUNK]), st.integers(1, 12), st.integers(1, 6))
-def test_runs_hashed_during_winnowing_have_their_own_hashes(own, gaps, chunk, k, window):
-    gaps = np.resize(np.array([*gaps, 0]), len(own))
-    borders = np.cumsum(np.stack([gaps, own], axis=1).astype(np.int64).ravel())
-    begins, ends = borders[::2], borders[1::2]
-    symbols = np.arange(int(borders[-1]) if len(own) else 5, dtype=np.uint8) % 7
-    runs = RunHasher(begins, ends)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(winnowing, "CHUNK", chunk)
-        select_and_hash_runs(symbols, np.array([0, len(symbols)]), k, window, runs)
-    assert runs.end(symbols).tolist() == span_hashes(symbols, begins, ends).tolist()
 
 
 def test_tokens_are_hashed_as_symbols_are():

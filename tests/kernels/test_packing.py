@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.kernels.packing import packed, unpacked
+from docindex.kernels.sorted_blocks import packed, unpacked
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=20), st.integers(1, 8))

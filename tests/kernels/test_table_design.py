@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.kernels.hamming import hamming_distance
+from docindex.kernels.simhash_bits import hamming_distance
 from docindex.kernels.table_design import TableDesign, TableLayout, fewest_tables, useful_designs
 from tests.kernels.designs import table_designs
 

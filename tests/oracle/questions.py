@@ -324,7 +324,8 @@ class Asker:
 
     def ask_methods(self, truth, options):
         """Ask for pairs by the methods that estimate."""
-        method = self.rng.choice(["fingerprints", "slots", "features"])
+        of_containment = "min_containment" in options
+        method = "fingerprints" if of_containment else self.rng.choice(["fingerprints", "slots", "features"])
         if method != "fingerprints":
             options.pop("ignore_above", None)
         is_common = "ignore_above" in options

@@ -4,7 +4,7 @@ from math import exp
 
 import pytest
 
-from docindex.kernels.feature_filter import acceptance, half_point, propose_filter
+from docindex.kernels.feature_filter import acceptance
 from docindex.kernels.study.group_sizes import steepest_group
 
 
@@ -28,15 +28,9 @@ def test_below_0_5_less_than_0_6e_minus_7_of_pairs_share_two_features():
 
 
 def test_at_0_909_half_of_the_pairs_share_two_features():
-    assert half_point(6, 14, 2) == pytest.approx(0.909, abs=0.0005)
+    assert acceptance(6, 14, 2, 0.9085) < 0.5 < acceptance(6, 14, 2, 0.9095)
 
 
 def test_groups_of_14_slots_are_steepest_at_0_931():
     assert steepest_group(exp(-1 / 14)) == pytest.approx(14)
     assert exp(-1 / 14) == pytest.approx(0.931, abs=0.0005)
-
-
-def test_six_features_at_the_threshold_of_the_paper_give_the_filter_of_the_paper():
-    exact, generous = (propose_filter(0.975, error=error, most_features=6) for error in (0.01, 0.011))
-    assert (exact.k, exact.s, exact.r) == (6, 13, 2)
-    assert (generous.k, generous.s, generous.r) == (6, 14, 2)

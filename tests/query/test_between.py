@@ -7,9 +7,9 @@ import sqlite3
 import pytest
 
 import docindex
-from docindex.kernels import equal_slots, joins
-from docindex.query import likely_partners, longest_passages, shingles_of_few, slot_pairs
-from docindex.storage import bulk, postings
+from docindex.kernels import joins
+from docindex.query import pair_nodes
+from docindex.storage import bulk
 from tests.query.corpus import RECIPE, corpus
 from tests.storage.texts import prose
 
@@ -46,11 +46,8 @@ def filtered(pairs, first, second):
 def test_pairs_between_two_sets_are_those_of_a_filter(method, seed, monkeypatch):
     rng = random.Random(seed)
     texts = corpus(seed, 25)
-    # If a set is not very small, slots are joined in bands, and no hash is looked up.
-    few, looked_up = rng.choice([0, 256]), rng.choice([0, 1 << 40])
-    for module in (slot_pairs, likely_partners):
-        monkeypatch.setattr(module, "FEW", few)
-    monkeypatch.setattr(postings, "POSTINGS_A_HASH", looked_up)
+    # If no set is small, the pairs of all texts are filtered.
+    monkeypatch.setattr(pair_nodes, "FEW", rng.choice([-1, 256]))
     first, second = (set(rng.sample(sorted(texts), size or 0)) for size in SIZES[seed % 8])
     if None in SIZES[seed % 8]:
         second = first
@@ -61,6 +58,8 @@ def test_pairs_between_two_sets_are_those_of_a_filter(method, seed, monkeypatch)
         for key, text in texts.items():
             index.add(key, text, store_text=rng.random() < kept)
         for options in OPTIONS:
+            if method in ("slots", "features") and "min_containment" in options:
+                continue
             ignore_above = rng.choice([None, 4]) if method in ("shingles", "fingerprints") else None
             min_shared = rng.choice([0, 3])
             question = {"method": method, "ignore_above": ignore_above, "min_shared": min_shared, **options}
@@ -92,25 +91,18 @@ def test_a_document_in_both_sets_never_pairs_with_itself_and_each_pair_comes_onc
 def test_no_pair_inside_a_set_is_met(monkeypatch):
     text = prose(random.Random(2), 60)
     met = []
-    whole, of_few = joins.meeting_pairs, equal_slots.equal_slot_pairs
+    whole = joins.meeting_pairs
 
     def meeting_pairs(*arrays):
         met.extend(whole(*arrays).tolist())
         return whole(*arrays)
 
-    def equal_slot_pairs(*arrays):
-        found = of_few(*arrays)
-        met.extend(zip(*(column.tolist() for column in found[:2]), strict=True))
-        return found
-
     monkeypatch.setattr("docindex.query.candidates.meeting_pairs", meeting_pairs)
-    monkeypatch.setattr("docindex.query.slot_pairs.equal_slot_pairs", equal_slot_pairs)
     with docindex.open(":memory:") as index:
         index.add_many((f"old/{number:03}", f"{text} {number}") for number in range(200))
         index.add("new/1", f"{text} new")
-        for few in (0, 256):
-            monkeypatch.setattr(slot_pairs, "FEW", few)
-            monkeypatch.setattr(likely_partners, "FEW", few)
+        for few in (-1, 256):
+            monkeypatch.setattr(pair_nodes, "FEW", few)
             for options in [*OPTIONS, {"method": "fingerprints"}, {"method": "features"}]:
                 met.clear()
                 found = index.pairs(between=("key glob 'new/*'", "key glob 'old/*'"), **options)
@@ -141,19 +133,17 @@ def test_of_many_texts_only_the_likely_partners_of_a_few_are_read(monkeypatch):
     read = []
     whole = bulk.sizes
     monkeypatch.setattr(bulk, "sizes", lambda db, among: read.append(among) or whole(db, among))
-    monkeypatch.setattr(postings, "POSTINGS_A_HASH", 0)  # as in a large index
     with docindex.open(":memory:") as index:
         index.add_many((f"old/{number:03}", prose(rng, 80)) for number in range(60))
         index.add_many([("old/none", ""), ("new/none", "\n"), ("other", index.text("old/007"))])
         index.add_many([("new/1", f"{index.text('old/007')} and more"), ("new/2", index.text("old/008"))])
         question = {"between": ("key glob 'new/*'", "key glob 'old/*'"), "min_resemblance": 0.5}
-        for method in ("shingles", "slots"):
-            found = index.pairs(method=method, **question)
-            assert sorted((pair.a, pair.b) for pair in found) == [
-                *(("new/1", "old/007"), ("new/2", "old/008"), ("new/none", "old/none")),
-            ]
-            partners = {index[key].content for key in ("new/1", "new/2", "new/none", *PARTNERS)}
-            assert set(read.pop().tolist()) == partners
+        found = index.pairs(**question)
+        assert sorted((pair.a, pair.b) for pair in found) == [
+            *(("new/1", "old/007"), ("new/2", "old/008"), ("new/none", "old/none")),
+        ]
+        partners = {index[key].content for key in ("new/1", "new/2", "new/none", *PARTNERS)}
+        assert set(read.pop().tolist()) == partners
         index.add("old/sketch", index.text("new/1").upper(), store_text=False)  # its pairs are estimated
         assert len(index.pairs(**question)) == 4
         assert set(read.pop().tolist()) == partners | {index["old/sketch"].content}
@@ -163,44 +153,8 @@ def test_of_many_texts_only_the_likely_partners_of_a_few_are_read(monkeypatch):
 PARTNERS = ("old/007", "old/008", "old/none")
 
 
-def test_texts_of_about_the_length_of_a_few_are_read_only_if_they_are_likely(monkeypatch):
-    rng = random.Random(8)
-    read = []
-    whole = shingles_of_few.ShinglesOfFew
-
-    def noted(scope, contents, few):
-        read.extend(contents.tolist())
-        return whole(scope, contents, few)
-
-    monkeypatch.setattr(shingles_of_few, "ShinglesOfFew", noted)
-    with docindex.open(":memory:") as index:
-        texts = {f"old/{number:03}": prose(rng, rng.randint(80, 120)) for number in range(60)}
-        texts |= {f"old/long{number}": f"{prose(rng, 900)} {texts['old/007']}" for number in range(2)}
-        texts |= {
-            "new/1": f"{texts['old/003']} and more",
-            "new/2": texts["old/007"],
-            "old/none": "",
-            "new/3": "",
-        }
-        index.add_many(texts.items())
-        new, old = ({key for key in texts if key.startswith(side)} for side in ("new", "old"))
-        found = index.pairs(min_containment=0.5, between=(among(new - {"new/3"}), among(old)))
-        rows = sorted((pair.a, pair.b, *numbers(pair)) for pair in found)
-        assert rows == sorted(filtered(index.pairs(min_containment=0.5), new - {"new/3"}, old))
-        assert [row[:2] for row in rows] == [
-            *(("new/1", "old/003"), ("new/2", "old/007"), ("new/2", "old/long0"), ("new/2", "old/long1")),
-        ]
-        expected = {index[key].content for key in ("new/1", "new/2", "old/long0", "old/long1")}
-        assert set(read) == expected
-        read.clear()
-        found = index.pairs(min_containment=0.5, between=(among(new), among(old)))
-        assert ("new/3", "old/none") in [(pair.a, pair.b) for pair in found]
-        assert set(read) == expected | {index["new/3"].content}
-
-
 @pytest.mark.parametrize("kept", [0, 0.5, 1])
-def test_a_few_texts_inside_very_long_ones_are_found_in_many(kept, monkeypatch):
-    monkeypatch.setattr(postings, "POSTINGS_A_HASH", 0)  # as in a large index
+def test_a_few_texts_inside_very_long_ones_are_found_in_many(kept):
     rng = random.Random(11)
     pieces = [prose(rng, 40) for _ in range(4)]
     with docindex.open(":memory:") as index:
@@ -235,47 +189,6 @@ def test_pairs_can_be_ordered_and_limited_by_how_much_they_share():
         assert len(index.pairs(min_shared=297)) == 0
         sql = "select a from doc_pairs where rank = 'shared' and min_shared = 8"
         assert index.execute(sql) == [("long",), ("Short",)]
-
-
-def test_pairs_can_be_ordered_by_their_longest_passage():
-    rng = random.Random(5)
-    body, block = prose(rng, 200).split(), prose(rng, 60)
-    with docindex.open(":memory:") as index:
-        index.add("edited", " ".join(body))
-        index.add("edits", " ".join(word if place % 20 else "new" for place, word in enumerate(body)))
-        index.add("part", f"{block} {prose(rng, 60)}")
-        index.add("whole", f"{prose(rng, 60)} {block}")
-        index.add("copy", block)
-        for least in (0.2, 0.3):
-            pairs = index.pairs(min_resemblance=least, rank="longest")
-            lengths = [index.compare(pair.a, pair.b).longest.length for pair in pairs]
-            assert lengths == sorted(lengths, reverse=True)
-            assert sorted(pairs, key=repr) == sorted(index.pairs(min_resemblance=least), key=repr)
-        assert [(pair.a, pair.b) for pair in pairs][-1] == ("edited", "edits")
-        sql = "select a, b from doc_pairs where min_resemblance = 0.3 and rank = 'longest'"
-        assert index.execute(sql) == [(pair.a, pair.b) for pair in pairs]
-        old_and_new = ("key < 'd'", "key > 'd'")
-        found = index.pairs(between=old_and_new, min_resemblance=0.3, rank="longest")
-        assert [(pair.a, pair.b) for pair in found] == [("copy", "part"), ("copy", "whole")]
-        index.boilerplate.add(block)
-        assert [(pair.a, pair.b) for pair in index.pairs(rank="longest")] == [("edited", "edits")]
-
-
-def test_pairs_that_are_not_aligned_come_last_by_their_measure(monkeypatch):
-    rng = random.Random(6)
-    texts = [prose(rng, 40 + 10 * number) for number in range(4)]
-    with docindex.open(":memory:") as index:
-        for number, text in enumerate(texts):
-            index.add(f"a{number}", text)
-            index.add(f"b{number}", f"{text} {prose(rng, 4)}", store_text=number < 3)
-        order = [pair.a for pair in index.pairs(rank="longest")]
-        assert order == ["a2", "a1", "a0", "a3"]
-        monkeypatch.setattr(longest_passages, "MOST_ALIGNED", 1)
-        monkeypatch.setattr(longest_passages, "_HELD", 1)  # no text stays in memory
-        assert index.pairs(rank="longest")[0].a == "a2"
-        others = [(pair.resemblance, pair.a) for pair in index.pairs(rank="longest")][1:]
-        assert others == sorted(others, reverse=True)
-        assert len(others) == 3
 
 
 def test_wrong_sets_are_refused_by_name():

@@ -8,7 +8,7 @@ import pytest
 
 import docindex
 from docindex.kernels.joins import components
-from docindex.query import candidates, clusters, crowd_pairs, crowds, pair_join
+from docindex.query import candidates, clusters, crowd_pairs, pair_join
 from docindex.query.joined_pairs import Threshold
 from docindex.query.pair_join import join_pairs
 from tests.query.test_clusters import check_reasons, definition, keys_of
@@ -20,7 +20,7 @@ LARGE = 4
 @pytest.fixture
 def small_crowds(monkeypatch):
     """Make crowds of a few texts."""
-    for module in (candidates, crowds, crowd_pairs):
+    for module in (candidates, crowd_pairs):
         monkeypatch.setattr(module, "LARGE", LARGE)
 
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 import docindex
-from docindex.query import measured_contents
+from docindex.query import estimates
 from docindex.sketching.single_text import shingle_set
 from tests.query.corpus import RECIPE, corpus, words
 from tests.query.plain_estimates import estimate
@@ -91,7 +91,7 @@ SAMPLED = dataclasses.replace(RECIPE, mod_m=4, level=8)
 @pytest.mark.parametrize("template", [None, "003"])
 @pytest.mark.parametrize("recipe", [RECIPE, SAMPLED], ids=["plain", "sampled"])
 def test_estimates_of_many_texts_are_those_of_one_pair_after_another(texts, recipe, template, monkeypatch):
-    monkeypatch.setattr(measured_contents, "_ESTIMATED", 7)
+    monkeypatch.setattr(estimates, "_ESTIMATED", 7)
     with docindex.open(":memory:", recipe=recipe) as index:
         index.add_many(texts.items(), store_text=False)
         if template is not None:

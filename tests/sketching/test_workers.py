@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import docindex
-from docindex import Cancelled, DocIndexError, Recipe
+from docindex import DocIndexError, Recipe
 from docindex.reading import slicing
 from docindex.sketching import workers
 from docindex.sketching.sketcher import sketch_batches
@@ -44,15 +44,8 @@ def started(monkeypatch):
 
     processes = []
     monkeypatch.setattr(workers, "WorkerProcess", Noted)
-    monkeypatch.setattr(workers, "_WORTHWHILE_S", 0)
+    monkeypatch.setattr(workers, "_WORTHWHILE", 0)
     return processes
-
-
-@pytest.fixture(params=["processes", "threads"])
-def helpers(request, monkeypatch):
-    if request.param == "threads":
-        monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    return request.param
 
 
 def by_a_helper(job):
@@ -60,7 +53,6 @@ def by_a_helper(job):
     return job.future.result(timeout=60)
 
 
-@pytest.mark.usefixtures("helpers")
 def test_a_helper_makes_the_sketches_that_this_process_makes():
     (expected,) = sketch_batches(TEXTS, RECIPE)
     with SketchWorkers(RECIPE, 3) as sketchers:
@@ -92,51 +84,11 @@ def test_this_process_frees_the_texts_and_sketches_of_a_batch_whose_result_nobod
         assert freed() is None
 
 
-def test_this_process_waits_longer_for_a_long_text_that_a_helper_sketches():
-    with SketchWorkers(RECIPE, 2) as sketchers:
-        sketchers.submit(["word " * 2000], keep=False).result()
-        assert sketchers._seconds_for(20_000) == 2 * sketchers._sketched_s > 0
-
-
-def test_helpers_start_when_enough_text_waits(started, monkeypatch):
-    monkeypatch.setattr(workers, "_WORTHWHILE_S", 1e-6)
-    with SketchWorkers(RECIPE, 2) as sketchers:
-        assert sketchers.wants_more
-        assert started == []
-        sketchers.submit(TEXTS, keep=False)  # how long it takes is a guess
-        assert len(started) == 1
-        assert sketchers.wants_more
-
-
-def test_a_guess_of_how_long_sketching_takes_is_replaced_by_what_was_measured(started, monkeypatch):
-    monkeypatch.setattr(workers, "_FIRST_GUESS", (0, 1))
-    monkeypatch.setattr(workers, "_WORTHWHILE_S", 1e-6)
-    with SketchWorkers(RECIPE, 2) as sketchers:
-        job = sketchers.submit(TEXTS, keep=False)
-        assert started == []
-        job.result()
-        assert started == []  # nothing waits
-        sketchers.submit(TEXTS, keep=False)
-        assert len(started) == 1
-
-
-def test_helpers_start_at_once_if_much_text_is_foreseen(started):
-    for foreseen, helpers in ((workers._SURELY_WORTHWHILE - 1, 0), (workers._SURELY_WORTHWHILE, 1)):
-        with SketchWorkers(RECIPE, 2, foreseen=foreseen) as sketchers:
-            assert sketchers.alone is (helpers == 0)
-            assert len(started) == helpers
-    with SketchWorkers(RECIPE, 1, foreseen=foreseen) as sketchers:
-        assert sketchers.alone
-
-
-def test_helpers_start_after_long_work_although_no_text_waits(started, monkeypatch):
-    monkeypatch.setattr(workers, "_WORTHWHILE_S", 3600)
-    monkeypatch.setattr(workers, "_FORESIGHT_S", 0)
+def test_helpers_start_when_enough_text_has_come(started, monkeypatch):
+    monkeypatch.setattr(workers, "_WORTHWHILE", 2 * sum(map(len, TEXTS)))
     with SketchWorkers(RECIPE, 2) as sketchers:
         sketchers.submit(TEXTS, keep=False).result()
-        assert not sketchers.wants_more
         assert started == []
-        monkeypatch.setattr(workers, "_LONG_S", 1e-6)
         sketchers.submit(TEXTS, keep=False)
         assert len(started) == 1
 
@@ -151,7 +103,7 @@ def test_this_process_does_the_work_of_a_helper_that_does_not_get_on(started):
         assert all(same(job.result().sketches, expected) for job in jobs)
 
 
-def test_the_same_texts_give_the_same_index_however_many_helpers_there_are(helpers, started, tmp_path):
+def test_the_same_texts_give_the_same_index_however_many_helpers_there_are(started, tmp_path):
     def rows(name, count):
         with docindex.open(tmp_path / name, recipe=RECIPE) as index:
             index.add_many(((str(n), f"some text {n % 90} " * 9) for n in range(100)), workers=count)
@@ -162,17 +114,7 @@ def test_the_same_texts_give_the_same_index_however_many_helpers_there_are(helpe
     expected = rows("one", 1)
     assert rows("two", 2) == expected
     assert rows("three", 3) == expected
-    assert len(started) == (3 if helpers == "processes" else 0)
-
-
-def test_a_cancelled_block_stops_the_helping_threads(monkeypatch):
-    monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)
-    with docindex.cancelling() as token, SketchWorkers(RECIPE, 2) as sketchers:
-        sketchers.start()
-        token.cancel()
-        job = sketchers.submit(["word " * slicing.PIECE_CHARACTERS], keep=False)
-        with pytest.raises(Cancelled):
-            by_a_helper(job)
+    assert len(started) == 3
 
 
 def test_workers_import_this_docindex_even_if_the_working_folder_contains_another(tmp_path, monkeypatch):
@@ -246,11 +188,10 @@ def test_no_worker_outlives_the_failed_start_of_another(started, monkeypatch, ca
 def test_workers_start_by_themselves_when_there_is_enough_text(tmp_path, started, monkeypatch):
     monkeypatch.setattr("docindex.index.adding.default_workers", lambda: 2)
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 500)
-    monkeypatch.setattr(workers, "_WORTHWHILE_S", 3600)
+    monkeypatch.setattr(workers, "_WORTHWHILE", 10_000)
     with docindex.open(tmp_path / "index") as index:
         index.add_many((str(number), f"some text {number} " * 20) for number in range(3))
         assert started == []
-        monkeypatch.setattr(workers, "_WORTHWHILE_S", 1e-6)
         index.add_many((str(number), f"some text {number} " * 20) for number in range(50))
         assert len(started) == 1
         assert len(index) == 50

@@ -8,7 +8,6 @@ import dataclasses
 import functools
 import hashlib
 import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,18 +17,9 @@ from docindex.sketching.sketch_tables import SCHEMA
 
 DISTANCE = 3
 RESEMBLANCE = 0.5
-CONTAINMENT = 0.8
 SAME = 0.8
 """The minimum resemblance of documents in a cluster."""
-SEARCHES = 60
-EXCERPT = 3_000
-"""The length of an excerpt in characters."""
-SLACK = 1e-3
-"""A file looks up fewer bits of a hash than Spark does, so it counts a text too many now and then."""
 PAIR_COLUMNS = ("a", "b", "containment", "reverse_containment", "resemblance", "shared", "basis")
-MATCH_COLUMNS = tuple(
-    field.name for field in dataclasses.fields(docindex.Match) if field.name not in ("id", "score")
-)
 SKETCHES_AT_A_TIME = 500
 
 
@@ -67,9 +57,6 @@ def compare(found, expected):
     """An empty string if two answers are equal; otherwise what differs, with some examples."""
     if found == expected:
         return ""
-    if isinstance(found, dict) and found.keys() == expected.keys() and all(map(is_score, found.values())):
-        wrong = [key for key, score in found.items() if not math.isclose(score, expected[key], rel_tol=SLACK)]
-        return f"DIFFERS: {len(wrong):,} scores, such as {wrong[:3]}" if wrong else ""
     if isinstance(found, dict):
         found, expected = set(found.items()), set(expected.items())
     missing, extra = expected - found, found - expected
@@ -94,10 +81,6 @@ def index_near(index):
 def spark_near(frame):
     """The same of a frame of sketches."""
     return rows_of(spark.near(frame, DISTANCE), ("a", "b", "distance"))
-
-
-def is_score(value):
-    return isinstance(value, float)
 
 
 def index_clusters(index):
@@ -125,52 +108,6 @@ def spark_deduplicated(frame):
     return {key for (key,) in rows_of(found, ("key",))}
 
 
-def asked_texts(texts):
-    """Queries from texts by key: some whole ones, and excerpts of two of them, one after the other."""
-    keys = sorted(texts)[:: max(1, len(texts) // SEARCHES)]
-    found = {key: texts[key] for key in keys[::2]}
-    for first, second in itertools.pairwise(keys[1::2]):
-        parts = (texts[key][len(texts[key]) // 3 :][:EXCERPT] for key in (first, second))
-        found[f"{first} and {second}"] = "\n".join(parts)
-    return found
-
-
-def index_search(index):
-    """The score of each match by its query, position and numbers, and the passages if it is the best."""
-    asked = asked_texts({key: index.text(key) for key in index})
-    answers = index.search_many(map(docindex.Text, asked.values()))
-    return {
-        (
-            query,
-            position,
-            *(getattr(match, name) for name in MATCH_COLUMNS),
-            tuple(dataclasses.astuple(passage)[:7] for passage in match.passages())
-            if position == 1
-            else None,
-        ): match.score
-        for query, found in zip(asked, answers, strict=True)
-        for position, match in enumerate(found, 1)
-    }
-
-
-def spark_search(frame):
-    """The same of a frame of sketches. The driver reads the texts to choose the queries."""
-    texts = dict(frame.select("key", "text").collect())
-    queries = frame.sparkSession.createDataFrame(list(asked_texts(texts).items()), "key string, text string")
-    rows = spark.search(queries, frame).collect()
-    found = {
-        (
-            row.query,
-            row.position,
-            *(row[name] for name in MATCH_COLUMNS),
-            None if row.passages is None else tuple(map(tuple, row.passages)),
-        ): row.score
-        for row in rows
-    }
-    assert len(found) == len(rows), f"{len(rows) - len(found):,} rows occur twice"
-    return found
-
-
 def rows_of(frame, columns):
     """The rows of a frame as a set of tuples; `AssertionError` if a row occurs twice."""
     table = frame.select(*columns).toArrow()
@@ -184,11 +121,6 @@ def index_pairs(index, **threshold):
     return of_pairs(index.pairs(**threshold))
 
 
-def index_containments(index):
-    """Which document contains which, with the numbers."""
-    return of_pairs(index.containments(CONTAINMENT))
-
-
 def of_pairs(pairs):
     """Pairs of an index as a set of tuples; `AssertionError` if it did not consider all shingles."""
     assert pairs.ignore_above is None, f"the index ignored shingles of more than {pairs.ignore_above} texts"
@@ -200,11 +132,6 @@ def spark_pairs(frame, **threshold):
     return rows_of(spark.pairs(frame, **threshold), PAIR_COLUMNS)
 
 
-def spark_containments(frame):
-    """The same of a frame of sketches."""
-    return rows_of(spark.containments(frame, CONTAINMENT), PAIR_COLUMNS)
-
-
 QUESTIONS = (
     Question("sketches", index_sketches, spark_sketches, is_work=False),
     Question("near", index_near, spark_near),
@@ -213,8 +140,6 @@ QUESTIONS = (
         functools.partial(index_pairs, min_resemblance=RESEMBLANCE),
         functools.partial(spark_pairs, min_resemblance=RESEMBLANCE),
     ),
-    Question("containments", index_containments, spark_containments),
     Question("clusters", index_clusters, spark_clusters),
     Question("deduplicate", index_deduplicated, spark_deduplicated),
-    Question("search", index_search, spark_search),
 )

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex import Recipe, spark
-from docindex.spark.spanning_forests import SpanningForest
-from docindex.spark.star_rounds import connected_nodes
+from docindex.spark.spanning_forests import SpanningForest, connected_nodes
 from tests.spark.copied_texts import WORDS, copied_texts, index_of, sketches_of
 
 
@@ -60,15 +59,16 @@ def sketches(session, texts):
     return sketches_of(session, texts)
 
 
-@pytest.mark.parametrize(
-    ("least", "options"),
-    [(0.8, {}), (0.3, {}), (0.5, {"ignore_above": 20}), (0.8, {"method": "slots"})],
-    ids=str,
-)
-def test_the_clusters_are_those_of_an_index(index, sketches, least, options):
-    expected = of_index(index, least, **options)
+@pytest.mark.parametrize("least", [0.8, 0.3])
+def test_the_clusters_are_those_of_an_index(index, sketches, least):
+    expected = of_index(index, least)
     assert len(expected) > 10
-    assert of_spark(spark.clusters(sketches, least, **options)) == expected
+    assert of_spark(spark.clusters(sketches, least)) == expected
+
+
+def test_clusters_of_texts_that_are_not_kept_are_estimated_by_slots(index, texts, session):
+    bare = sketches_of(session, texts, keep_text=False)
+    assert of_spark(spark.clusters(bare)) == of_index(index, 0.8, method="slots")
 
 
 def test_pairs_that_the_first_round_does_not_compare_are_found_in_the_second(session):
@@ -81,11 +81,6 @@ def test_pairs_that_the_first_round_does_not_compare_are_found_in_the_second(ses
     assert of_spark(spark.clusters(sketches_of(session, texts, recipe), 0.5)) == expected
 
 
-def test_clusters_by_bands_are_those_of_an_index_if_no_pair_is_missed(index, sketches):
-    found = of_spark(spark.clusters(sketches, 0.7, method="bands", max_missed=1e-9))
-    assert found == of_index(index, 0.7)
-
-
 def test_clusters_of_no_documents_and_of_copies_only(session, sketches):
     assert of_spark(spark.clusters(sketches.limit(0))) == {}
     copies = sketches_of(session, {"b": "some words", "a": "Some words!", "c": "others"})
@@ -95,43 +90,34 @@ def test_clusters_of_no_documents_and_of_copies_only(session, sketches):
 def test_wrong_arguments_are_named(sketches):
     with pytest.raises(ValueError, match="min_resemblance must be a number above 0"):
         spark.clusters(sketches, 0)
-    with pytest.raises(ValueError, match="method must be one of shingles, bands, slots"):
-        spark.clusters(sketches, method="guess")
+    with pytest.raises(ValueError, match="max_missed must be a number above 0"):
+        spark.clusters(sketches, max_missed=0)
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=20), max_size=4))
 def test_a_forest_has_the_components_of_its_edges(batches):
     forest, groups = SpanningForest(), {number: {number} for number in range(31)}
     for batch in batches:
-        a, b = np.array(batch, np.uint64).reshape(-1, 2).T
-        forest.add(a, b)
+        forest.add(*np.array(batch, np.int64).reshape(-1, 2).T)
         for first, second in batch:
             joined = groups[first] | groups[second]
             groups.update(dict.fromkeys(joined, joined))
-    every = np.arange(31, dtype=np.uint64)
-    assert forest.labels_of(every).tolist() == [min(groups[number]) for number in range(31)]
-    edges = sum(len(row.arrays["firsts"]) for row in forest.rows())
-    assert edges == 31 - len(set(map(min, groups.values())))
+    labels = {number: min(group) for number, group in groups.items()}
+    nodes, least = forest.edges()
+    expected = {number: label for number, label in labels.items() if number != label}
+    assert dict(zip(nodes.tolist(), least.tolist(), strict=True)) == expected
 
 
-def test_more_documents_than_a_task_holds_have_the_same_clusters(index, sketches, monkeypatch):
-    monkeypatch.setattr("docindex.spark.frame_clusters.MOST_NODES", 10)
-    assert of_spark(spark.clusters(sketches, 0.6)) == of_index(index, 0.6)
-    assert of_spark(spark.clusters(sketches.limit(0), 0.6)) == {}
-
-
-def test_rounds_of_stars_connect_a_long_path_a_crowd_and_random_edges(session):
+def test_a_long_path_a_crowd_and_random_edges_of_several_partitions_are_connected(session):
     rng = random.Random(4)
     names = rng.sample(range(-(10**12), 10**12), 300)
     edges = list(itertools.pairwise(names[:100]))
     edges += [(names[100], other) for other in names[101:180]]
     edges += [tuple(rng.choices(names[180:], k=2)) for _ in range(70)]
-    forest = SpanningForest()
-    forest.add(*(np.array(ends).astype(np.uint64) for ends in zip(*edges, strict=True)))
-    frame = session.createDataFrame([edge[:: rng.choice([1, -1])] for edge in edges], "a long, b long")
+    groups = {name: {name} for name in names}
+    for first, second in edges:
+        joined = groups[first] | groups[second]
+        groups.update(dict.fromkeys(joined, joined))
+    frame = session.createDataFrame(edges, "u long, v long").repartition(5)
     found = {row.node: row.label for row in connected_nodes(frame).collect()}
-    groups = {}
-    for name in {end for edge in edges for end in edge}:
-        groups.setdefault(forest.labels_of(np.array([name]).astype(np.uint64))[0], []).append(name)
-    expected = {name: min(group) for group in groups.values() for name in group}
-    assert found == {name: least for name, least in expected.items() if name != least}
+    assert found == {name: min(group) for name, group in groups.items() if name != min(group)}

@@ -5,7 +5,8 @@ import random
 import pytest
 
 from docindex import Recipe, spark
-from tests.spark.copied_texts import WORDS, sketches_of
+from docindex.kernels.slot_bands import Bands
+from tests.spark.copied_texts import WORDS, index_of, sketches_of
 
 
 @pytest.mark.parametrize("least", [0.3, 0.5, 0.8, 0.95])
@@ -13,7 +14,7 @@ from tests.spark.copied_texts import WORDS, sketches_of
 def test_a_design_misses_at_most_the_given_share_and_no_wider_one_does(least, most):
     bands = spark.band_design(least, most)
     assert spark.missed_share(bands, least) <= most
-    wider = bands.__class__(bands.slots, bands.width + 1, 0, 1)
+    wider = Bands(bands.slots, bands.width + 1, 1)
     assert spark.missed_share(wider, least) > most
 
 
@@ -33,10 +34,9 @@ def test_the_share_of_missed_pairs_is_about_the_computed_one(session):
         texts[f"{number} copy"] = " ".join(words)
     sketches = sketches_of(session, texts)
     least, most = 0.7, 0.25
-    exact = {
-        (pair.a, pair.b): pair.resemblance for pair in spark.pairs(sketches, min_resemblance=least).collect()
-    }
-    found = spark.pairs(sketches, min_resemblance=least, method="bands", max_missed=most).collect()
+    with index_of(texts) as index:
+        exact = {(pair.a, pair.b): pair.resemblance for pair in index.pairs(min_resemblance=least)}
+    found = spark.pairs(sketches, min_resemblance=least, max_missed=most).collect()
     assert {(pair.a, pair.b): pair.resemblance for pair in found}.items() <= exact.items()
     bands = spark.band_design(least, most)
     stated = [spark.missed_share(bands, resemblance) for resemblance in exact.values()]

@@ -18,7 +18,7 @@ import pytest
 import docindex
 from docindex import Recipe
 from docindex.index.scopes import open_scope
-from docindex.query.fingerprint_positions import fingerprint_positions
+from docindex.sql.fingerprint_list import fingerprint_positions
 from tests.query.corpus import RECIPE, corpus
 
 TEXTS = corpus(9)

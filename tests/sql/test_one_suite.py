@@ -191,8 +191,8 @@ def test_options_in_json(ways):
     assert [row["key"] for row in found] == expected
     by_name = "select key from doc_similar(doc_key('007'), 0.2) where \"where\" = ? and boilerplate = 0"
     assert [key for (key,) in ways.by_apsw.execute(by_name, (options["where"],))] == expected
-    found = json.loads(ways.scalar("select doc_pairs_json(?)", '{"min_containment": 0.4, "method": "slots"}'))
-    expected = ways.index.pairs(min_containment=0.4, method="slots")
+    found = json.loads(ways.scalar("select doc_pairs_json(?)", '{"min_resemblance": 0.4, "method": "slots"}'))
+    expected = ways.index.pairs(min_resemblance=0.4, method="slots")
     assert [(row["a"], row["b"], row["basis"]) for row in found] == [(p.a, p.b, p.basis) for p in expected]
 
 

@@ -134,7 +134,7 @@ def test_one_statement_can_hold_several_searches(db, index):
     [
         "containment >= 0.3", "containment > 0.3", "0.3 < containment", "containment between 0.2 and 0.6",
         "containment >= '0.3'", "containment >= 2", "containment > -1", "containment >= null",
-        "resemblance > 0.1", "shared >= 5", "key like '00%'", "containment >= 0.3 or shared > 9",
+        "resemblance > 0.1", "shared >= 5", "key like '00%'",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("tail", ["", "limit 3", "limit 3 offset 2", "limit 0", "limit -1"])
@@ -193,12 +193,8 @@ def test_sqlite_chooses_these_plans(db):
     for sql in ["doc_pairs", "doc_pairs(0.4)"]:
         steps = plan(db, f"select * from {sql} where resemblance >= 0.3 and resemblance < 0.9")
         assert ":resemblance>=" in steps[0]
-    steps = plan(db, "select * from doc_pairs where resemblance >= 0.3 or shared > 9 or a = 'x'")
-    assert [step for step in steps if "SCAN" in step] == [
-        "SCAN doc_pairs VIRTUAL TABLE INDEX 1:resemblance>=",
-        "SCAN doc_pairs VIRTUAL TABLE INDEX 1:-",
-        "SCAN doc_pairs VIRTUAL TABLE INDEX 0:-",
-    ]
+    either = plan(db, "select * from doc_pairs where resemblance >= 0.3 or shared > 9 or a = 'x'")
+    assert either == ["SCAN doc_pairs VIRTUAL TABLE INDEX 0:"]  # otherwise each part would be a question
     for other in [
         "json_each('[1]') o on p.a = o.value",
         "q o on p.a = o.name",

@@ -11,8 +11,7 @@ import pytest
 
 import docindex
 import docindex.sql
-from docindex.sql.parameters import PYTHON_NAMES
-from docindex.sql.table_functions import TABLES
+from docindex.sql.table_functions import PYTHON_NAMES, TABLES
 
 REFERENCE = docindex.sql.__doc__
 

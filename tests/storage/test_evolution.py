@@ -140,7 +140,9 @@ def test_an_older_file_opened_for_reading_only_is_too_old_and_is_not_changed(lat
     first, second = done.stdout.splitlines()
     for message in (first, second):
         assert message.startswith(f"{file} has schema 1, and this docindex reads schema 2; open it"), done
-        assert message.endswith("open it for writing once, which upgrades it (docindex optimize does that)")
+        assert message.endswith(
+            "open it for writing once, which upgrades it (docindex info --optimize does that)"
+        )
     assert file.read_bytes() == before
 
 
@@ -148,8 +150,8 @@ def test_the_command_upgrades_an_older_file_when_it_opens_it_for_writing(later, 
     program = (
         "import sys\n"
         "from docindex.cli import main\n"
-        "for command in ('info', 'optimize', 'info'):\n"
-        "    print('code', main([command, '--index', sys.argv[1]]))\n"
+        "for option in ([], ['--optimize'], []):\n"
+        "    print('code', main(['info', *option, '--index', sys.argv[1]]))\n"
     )
     done = future.run(later, program, file)
     codes = [line for line in done.stdout.splitlines() if line.startswith("code")]

@@ -157,7 +157,7 @@ def test_the_work_is_done_in_this_process_if_no_worker_can_be_started(
         shutil.copy(executable, tmp_path / "python-that-fails")
         executable = str(tmp_path / "python-that-fails")
     monkeypatch.setattr(sys, "executable", executable)
-    monkeypatch.setattr("docindex.sketching.workers._WORTHWHILE_S", 0)
+    monkeypatch.setattr("docindex.sketching.workers._WORTHWHILE", 0)
     monkeypatch.setattr("docindex.index.adding._AHEAD", 10_000)
     with docindex.open(":memory:") as index:
         index.add_many(((str(number), f"text {number} " * 60_000) for number in range(20)), workers=2)

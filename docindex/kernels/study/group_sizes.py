@@ -1,7 +1,6 @@
 """The number of slots for each feature that Broder (2000) derives from a resemblance.
 
-In: a resemblance. Out: the number. For study: an index uses `propose_filter`, which tries all numbers. Must
-never be taken for the best filter.
+In: a resemblance. Out: the number. For study: no index uses it. Must never be taken for the best filter.
 """
 
 import math
