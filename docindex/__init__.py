@@ -32,7 +32,7 @@ from docindex.version import __version__
 
 TYPE_CHECKING = False  # as in typing, whose import would take longer than the rest of this module
 if TYPE_CHECKING:
-    from docindex.cancel_tokens import CancelToken, cancelling
+    from docindex.cancellation import CancelToken, cancelling
     from docindex.frontends.extract import extract
     from docindex.frontends.extracted import Extracted
     from docindex.index.followed_tables import Followed
@@ -52,24 +52,24 @@ if TYPE_CHECKING:
     from docindex.query.compare import Comparison
     from docindex.query.measures import Measures
     from docindex.query.near import Neighbour
-    from docindex.query.pairs import Pair, Pairs
-    from docindex.query.passages import Passage
-    from docindex.query.regions import Region
+    from docindex.query.pairs.pairs import Pair, Pairs
+    from docindex.query.regions.passages import Passage
+    from docindex.query.regions.regions import Region
     from docindex.query.resolve import Id, Key, Text
-    from docindex.query.search import Match
-    from docindex.query.text_sources import Sources, SourceStretch, TextSource
+    from docindex.query.search.search import Match
+    from docindex.query.sources import Sources, SourceStretch, TextSource
     from docindex.recipe import Recipe
     from docindex.sketching.sketches import Sketch
-    from docindex.sketching.word_weights import WordWeights
+    from docindex.sketching.weighted_words import WordWeights
     from docindex.sql.register import register
-    from docindex.storage.document_lookup import Document
+    from docindex.storage.file.user_sql import Rows
     from docindex.storage.maintenance import Stats
-    from docindex.storage.templates import Template
-    from docindex.storage.user_sql import Rows
+    from docindex.storage.rows.document_lookup import Document
+    from docindex.storage.rows.templates import Template
 
 # The same modules and names as above, for `__getattr__`. A test compares them.
 _HOMES = {
-    "docindex.cancel_tokens": ("CancelToken", "cancelling"),
+    "docindex.cancellation": ("CancelToken", "cancelling"),
     "docindex.frontends.extract": ("extract",),
     "docindex.frontends.extracted": ("Extracted",),
     "docindex.index.followed_tables": ("Followed",),
@@ -83,20 +83,20 @@ _HOMES = {
     "docindex.query.compare": ("Comparison",),
     "docindex.query.measures": ("Measures",),
     "docindex.query.near": ("Neighbour",),
-    "docindex.query.pairs": ("Pair", "Pairs"),
-    "docindex.query.passages": ("Passage",),
-    "docindex.query.regions": ("Region",),
+    "docindex.query.pairs.pairs": ("Pair", "Pairs"),
+    "docindex.query.regions.passages": ("Passage",),
+    "docindex.query.regions.regions": ("Region",),
     "docindex.query.resolve": ("Id", "Key", "Text"),
-    "docindex.query.search": ("Match",),
-    "docindex.query.text_sources": ("Sources", "SourceStretch", "TextSource"),
+    "docindex.query.search.search": ("Match",),
+    "docindex.query.sources": ("Sources", "SourceStretch", "TextSource"),
     "docindex.recipe": ("Recipe",),
     "docindex.sketching.sketches": ("Sketch",),
-    "docindex.sketching.word_weights": ("WordWeights",),
+    "docindex.sketching.weighted_words": ("WordWeights",),
     "docindex.sql.register": ("register",),
-    "docindex.storage.document_lookup": ("Document",),
+    "docindex.storage.rows.document_lookup": ("Document",),
     "docindex.storage.maintenance": ("Stats",),
-    "docindex.storage.templates": ("Template",),
-    "docindex.storage.user_sql": ("Rows",),
+    "docindex.storage.rows.templates": ("Template",),
+    "docindex.storage.file.user_sql": ("Rows",),
 }
 
 # Packages and modules that the README recommends for `help`, also right after `import docindex`.

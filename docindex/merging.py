@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
-from docindex import argument_checks
-from docindex.argument_checks import shown
+from docindex import arguments
+from docindex.arguments import shown
 from docindex.errors import RecipeMismatch
 from docindex.index.adding import AddProgress
 from docindex.index.private_writing import PrivateWriter
@@ -25,7 +25,7 @@ from docindex.index.shard_copying import (
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
 from docindex.recipe import Recipe
-from docindex.storage.connector import MEMORY
+from docindex.storage.file.connector import MEMORY
 from docindex.storage.maintenance import new_file
 
 FilePath = str | os.PathLike[str]
@@ -65,12 +65,12 @@ def merge(
     2
     (['a.txt', 'b.txt'], 1)
     """
-    rule = argument_checks.choice("on_conflict", on_conflict, get_args(ConflictRule))
+    rule = arguments.choice("on_conflict", on_conflict, get_args(ConflictRule))
     if not (progress is None or callable(progress)):
         raise TypeError(f"progress must be a function or None, not {shown(progress)}")
     if isinstance(paths, (str, bytes, os.PathLike)):
         raise TypeError(f"paths must be a list of paths, not {shown(paths)}")
-    files = [_checked_path(path) for path in argument_checks.many("paths", paths)]
+    files = [_checked_path(path) for path in arguments.many("paths", paths)]
     name = _checked_path(into)
     if not files:
         raise ValueError("paths must name at least one index file")

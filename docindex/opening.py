@@ -9,7 +9,7 @@ import stat
 from pathlib import Path
 from typing import get_args
 
-from docindex import argument_checks
+from docindex import arguments
 from docindex.default_path import default_path
 from docindex.errors import NotAnIndex, UnreadableFile
 from docindex.index.writer import Index
@@ -17,8 +17,8 @@ from docindex.private_files import own_folder
 from docindex.recipe import Recipe
 from docindex.sql.register import register_on
 from docindex.storage import untrusted
-from docindex.storage.connection import Store
-from docindex.storage.connector import MEMORY, Durability
+from docindex.storage.file.connection import Store
+from docindex.storage.file.connector import MEMORY, Durability
 from docindex.storage.migrations import prepare
 from docindex.storage.values import can_be_stored
 
@@ -56,14 +56,14 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     ...     len(index), index["ada.txt"].symbols
     (1, 44)
     """
-    durability = argument_checks.choice("durability", durability, get_args(Durability))
-    timeout_s = argument_checks.seconds("timeout_s", timeout_s)
+    durability = arguments.choice("durability", durability, get_args(Durability))
+    timeout_s = arguments.seconds("timeout_s", timeout_s)
     readonly, trusted, create = (
-        argument_checks.switch(name, value)
+        arguments.switch(name, value)
         for name, value in (("readonly", readonly), ("trusted", trusted), ("create", create))
     )
     if not (recipe is None or isinstance(recipe, Recipe)):
-        raise TypeError(f"a recipe must be a docindex.Recipe or None, not {argument_checks.shown(recipe)}")
+        raise TypeError(f"a recipe must be a docindex.Recipe or None, not {arguments.shown(recipe)}")
     store = Store(
         _checked_path(path, readonly=readonly),
         readonly=readonly,
@@ -84,7 +84,7 @@ def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str
         path = _own_path(make=not readonly)
     elif not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(
-            f"the path of an index must be str, bytes or os.PathLike, not {argument_checks.shown(path)}"
+            f"the path of an index must be str, bytes or os.PathLike, not {arguments.shown(path)}"
         )
     name = str.__str__(os.fsdecode(path))
     if name == MEMORY:

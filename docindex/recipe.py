@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, get_args, get_origin
 
 import xxhash
 
-from docindex.argument_checks import choice, shown
+from docindex.arguments import choice, shown
 from docindex.errors import RecipeError
 
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import sqlite3
+import tracemalloc
 
 import pytest
 from hypothesis import settings
@@ -19,3 +20,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture(autouse=True)
 def no_callback_tracebacks():
     sqlite3.enable_callback_tracebacks(False)  # Datasette switches them on when it is imported
+
+
+@pytest.fixture
+def traced_peak():
+    """The greatest number of bytes that a function holds while it runs, including its result."""
+
+    def peak(function) -> int:
+        tracemalloc.start()
+        try:
+            function()
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    return peak

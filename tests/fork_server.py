@@ -9,7 +9,7 @@ import multiprocessing
 
 _context = multiprocessing.get_context("forkserver")
 # `docindex.opening` is otherwise imported by the first use of `docindex.open`.
-_IMPORTED = ["docindex.opening", "tests.crash.program", "tests.stress.host_processes"]
+_IMPORTED = ["docindex.opening", "tests.trials.crash.program", "tests.trials.stress.host_processes"]
 _context.set_forkserver_preload(_IMPORTED)
 
 

@@ -33,7 +33,8 @@ def test_a_public_name_is_imported_when_it_is_used():
 
 def test_extracting_needs_numpy_only_for_the_formats_that_use_it():
     assert "numpy" not in imported(
-        "import docindex.frontends.child; from docindex.frontends.recognition import named; named('docx')"
+        "import docindex.frontends.isolated.child\n"
+        "from docindex.frontends.recognition import named; named('docx')"
     )
 
 

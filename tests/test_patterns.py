@@ -46,7 +46,7 @@ def seconds(regex, text):
 
 # Texts that never get long: the reason.
 SHORT = {
-    "docindex.frontends.printed_lines._LAST_WORD": "the last hundred characters of a line",
+    "docindex.frontends.pdf._LAST_WORD": "the last hundred characters of a line",
     "docindex.patterns._TOKEN": "patterns of docindex itself",
 }
 

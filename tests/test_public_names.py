@@ -84,9 +84,9 @@ def test_every_public_function_has_an_example():
             assert ">>>" in (member.__doc__ or ""), name
 
 
-def test_every_kernel_has_an_example():
-    kernels = README.parent / "docindex" / "kernels"
-    for path in kernels.rglob("*.py"):
+def test_every_function_of_the_papers_has_an_example():
+    papers = ("arrays", "winnowing", "shingling", "minhash", "simhashing")
+    for path in (path for name in papers for path in (README.parent / "docindex" / name).glob("*.py")):
         module = importlib.import_module(
             ".".join(path.relative_to(README.parent).with_suffix("").parts).removesuffix(".__init__")
         )

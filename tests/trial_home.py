@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from docindex import folders
-from docindex.folders.path_keys import path_of
+from docindex.folders.walking.path_keys import path_of
 
 DAY = 86_400
 YEAR_2018 = 1_514_764_800

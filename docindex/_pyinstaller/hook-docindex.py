@@ -23,7 +23,7 @@ hiddenimports = [
     "docindex.sketching.worker_process",
     "docindex.sketching.sketch_tables",
     "docindex.sketching.sketch_checks",
-    "docindex.frontends.child",
+    "docindex.frontends.isolated.child",
     *(f"docindex.frontends.{name}" for name in BUILT_IN),
 ]
 # Only an app that imports pyarrow itself can use tables of sketches, and gets this large package.

@@ -23,25 +23,25 @@ class CommandEntry(NamedTuple):
 
 
 COMMANDS = {
-    "scan": CommandEntry("scan_command", "Bring the index up to date with the files under PATH."),
-    "dups": CommandEntry("dups_command", "Find copies and similar texts among files.", logs=False),
-    "review": CommandEntry("review_command", "Choose which copies to keep, group by group.", logs=False),
-    "act": CommandEntry("act_command", "Remove or link the exact copies that a plan lists."),
-    "undo": CommandEntry("undo_command", "Restore the files that act removed or linked."),
-    "search": CommandEntry("search_command", "Find the documents that share text with FILE."),
-    "similar": CommandEntry("search_command", "Find the documents that resemble FILE as a whole."),
-    "sources": CommandEntry("sources_command", "List the few documents that together cover FILE."),
-    "compare": CommandEntry("compare_command", "Show what two files share, or with --diff what differs."),
-    "pairs": CommandEntry("search_command", "List the pairs of texts, or programs, that share the most."),
-    "report": CommandEntry("report_command", "Write a web page with all copies and similar texts."),
-    "add": CommandEntry("add_command", "Add files to the index as documents."),
-    "remove": CommandEntry("add_command", "Remove documents from the index, but not their files."),
+    "scan": CommandEntry("commands.scan", "Bring the index up to date with the files under PATH."),
+    "dups": CommandEntry("commands.dups", "Find copies and similar texts among files.", logs=False),
+    "review": CommandEntry("commands.review", "Choose which copies to keep, group by group.", logs=False),
+    "act": CommandEntry("commands.act", "Remove or link the exact copies that a plan lists."),
+    "undo": CommandEntry("commands.undo", "Restore the files that act removed or linked."),
+    "search": CommandEntry("commands.search", "Find the documents that share text with FILE."),
+    "similar": CommandEntry("commands.search", "Find the documents that resemble FILE as a whole."),
+    "sources": CommandEntry("commands.sources", "List the few documents that together cover FILE."),
+    "compare": CommandEntry("commands.compare", "Show what two files share, or with --diff what differs."),
+    "pairs": CommandEntry("commands.search", "List the pairs of texts, or programs, that share the most."),
+    "report": CommandEntry("commands.report", "Write a web page with all copies and similar texts."),
+    "add": CommandEntry("commands.add", "Add files to the index as documents."),
+    "remove": CommandEntry("commands.add", "Remove documents from the index, but not their files."),
     "boilerplate": CommandEntry(
-        "add_command", "List or change the boilerplate: text that comparisons ignore."
+        "commands.add", "List or change the boilerplate: text that comparisons ignore."
     ),
-    "sql": CommandEntry("sql_command", "Run SQL with docindex's functions and tables."),
-    "config": CommandEntry("config_command", "Show or edit your settings.", logs=False),
-    "info": CommandEntry("info_command", "Show how much an index contains, and its size."),
+    "sql": CommandEntry("commands.sql", "Run SQL with docindex's functions and tables."),
+    "config": CommandEntry("commands.config", "Show or edit your settings.", logs=False),
+    "info": CommandEntry("commands.info", "Show how much an index contains, and its size."),
 }
 """The commands, in the order in which a new user needs them."""
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterator
 
 from docindex.cli.output import remark
-from docindex.cli.wording import one_line
+from docindex.shown.wording import one_line
 
 
 class _Remarks(logging.Handler):

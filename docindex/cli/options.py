@@ -142,7 +142,7 @@ def _index_of_settings(_ctx: click.Context, _param: click.Parameter, value: str 
 
 def _known_encoding(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     if value is not None:
-        from docindex.frontends.text import check_encoding  # most commands run without it
+        from docindex.frontends.encodings.text import check_encoding  # most commands run without it
 
         try:
             check_encoding(value)

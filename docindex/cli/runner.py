@@ -12,8 +12,8 @@ import click
 
 from docindex.cli.exit_codes import DONE, INTERNAL, INTERRUPTED, USAGE, exit_code_of
 from docindex.cli.output import say
-from docindex.cli.wording import one_line
 from docindex.errors import UnknownKey, UnreadableFile, is_no_room
+from docindex.shown.wording import one_line
 
 
 def run(command: click.Command, arguments: Sequence[str] | None) -> int:

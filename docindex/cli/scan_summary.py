@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from docindex import folders
 from docindex.cli.exit_codes import DONE, exit_code_of
 from docindex.cli.output import progress, remark, say
-from docindex.cli.typed_paths import display_path
-from docindex.cli.wording import one_line, several, size
 from docindex.errors import UnreadableFile
-from docindex.folders.walk import IN_PROGRAMS
+from docindex.folders.walking.walk import IN_PROGRAMS
+from docindex.shown.paths import display_path
+from docindex.shown.wording import one_line, several, size
 
 if TYPE_CHECKING:  # a search for exact copies needs no index
     from docindex.index.writer import Index
@@ -76,7 +76,9 @@ def scan_with_progress(
 
 def remark_on_unknown(index: "Index", roots: Iterable[bytes]) -> None:
     """Say on stderr which roots have nothing under them that is in the index."""
-    from docindex.storage.key_ranges import counts_under_roots  # a search without an index runs without json
+    from docindex.storage.rows.key_ranges import (
+        counts_under_roots,
+    )  # a search without an index runs without json
 
     for root in map(folders.key_of, roots):
         ((documents, _),) = index.execute(*counts_under_roots([root]))

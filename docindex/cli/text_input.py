@@ -13,20 +13,20 @@ from typing import NamedTuple
 from docindex.cli.existing_index import open_existing
 from docindex.cli.output import remark
 from docindex.cli.typed_paths import known_name, names_of_part, typed_key, typed_parts, typed_path
-from docindex.cli.wording import one_line, several, size
 from docindex.errors import UnreadableFile
-from docindex.folders.file_content import FileContent, read_file
-from docindex.folders.file_reader import LARGEST_TEXT, NotReadable
+from docindex.folders.scanning.file_content import FileContent, read_file
+from docindex.folders.walking.file_reader import LARGEST_TEXT, NotReadable
+from docindex.frontends.encodings.text import decode
 from docindex.frontends.extract import extract
 from docindex.frontends.extracted import PART_MARK, Extracted
-from docindex.frontends.extractor import Extractor
 from docindex.frontends.front_end import ExtractionOptions
+from docindex.frontends.isolated.extractor import Extractor
 from docindex.frontends.recognition import by_extension, may_need_front_end
-from docindex.frontends.text import decode
 from docindex.index.scopes import open_scope
 from docindex.query.resolve import Key, kept_text, places_of, resolve
+from docindex.shown.wording import one_line, several, size
 from docindex.spelling import most_alike
-from docindex.storage.tracked_files import UNDETECTED
+from docindex.storage.rows.files import UNDETECTED
 
 STDIN = "-"
 """The name of standard input, for commands that accept it."""

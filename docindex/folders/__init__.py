@@ -31,19 +31,22 @@ The package is tested on Linux. On macOS and Windows `scan`, `find` and dry runs
 and `undo` raise `UnsupportedPlatform`.
 """
 
+# From the bottom up: walking, scanning, planning, finding, review, acting.
+
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from docindex.cancel_tokens import CancelFlag
-    from docindex.folders.act_list import Act
-    from docindex.folders.actions import Outcome, UndoOutcome, act, acts, undo
-    from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
-    from docindex.folders.exact_findings import find_exact
-    from docindex.folders.file_kinds import MediaKind
-    from docindex.folders.findings import find
-    from docindex.folders.folder_differences import DifferingFiles, differing_files
-    from docindex.folders.found_groups import (
+    from docindex.cancellation import CancelFlag
+    from docindex.folders.acting.actions import Outcome, UndoOutcome, act, acts, undo
+    from docindex.folders.acting.acts import Act
+    from docindex.folders.acting.removal import HOW, FileOutcome, How
+    from docindex.folders.acting.restore import UndoneFile
+    from docindex.folders.acting.write_guard import Guard
+    from docindex.folders.finding.exact_findings import find_exact
+    from docindex.folders.finding.findings import find
+    from docindex.folders.finding.folder_differences import DifferingFiles, differing_files
+    from docindex.folders.finding.groups import (
         EXACT_KINDS,
         KINDS,
         ExactKind,
@@ -54,41 +57,38 @@ if TYPE_CHECKING:
         LikenessKind,
         Walked,
     )
-    from docindex.folders.keep_rules import KEEP, KeepRule
-    from docindex.folders.path_keys import Root, key_of, path_of
-    from docindex.folders.plan import Plan
-    from docindex.folders.plan_review import Decision, PlanReview, ReviewSummary
-    from docindex.folders.removal import HOW, FileOutcome, How
-    from docindex.folders.restore import UndoneFile
-    from docindex.folders.review_file import ReviewFile
-    from docindex.folders.scanner import Scan, scan
-    from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions
-    from docindex.folders.write_guard import Guard
+    from docindex.folders.planning.copy_groups import CopyGroup, FolderGroup, PlannedFile
+    from docindex.folders.planning.keep_rules import KEEP, KeepRule
+    from docindex.folders.planning.plan import Plan
+    from docindex.folders.review import Decision, PlanReview, ReviewFile, ReviewSummary
+    from docindex.folders.scanning.scanner import Scan, scan
+    from docindex.folders.walking.file_kinds import MediaKind
+    from docindex.folders.walking.path_keys import Root, key_of, path_of
+    from docindex.folders.walking.walk import FailedFile, FolderProgress, WalkOptions
 
 # The same modules and names as above, for `__getattr__`. A test compares them.
 _HOMES = {
-    "docindex.cancel_tokens": ("CancelFlag",),
-    "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "acts", "undo"),
-    "docindex.folders.act_list": ("Act",),
-    "docindex.folders.copy_groups": ("CopyGroup", "FolderGroup", "PlannedFile"),
-    "docindex.folders.exact_findings": ("find_exact",),
-    "docindex.folders.file_kinds": ("MediaKind",),
-    "docindex.folders.findings": ("find",),
-    "docindex.folders.folder_differences": ("DifferingFiles", "differing_files"),
-    "docindex.folders.found_groups": (
+    "docindex.cancellation": ("CancelFlag",),
+    "docindex.folders.acting.actions": ("Outcome", "UndoOutcome", "act", "acts", "undo"),
+    "docindex.folders.acting.acts": ("Act",),
+    "docindex.folders.planning.copy_groups": ("CopyGroup", "FolderGroup", "PlannedFile"),
+    "docindex.folders.finding.exact_findings": ("find_exact",),
+    "docindex.folders.walking.file_kinds": ("MediaKind",),
+    "docindex.folders.finding.findings": ("find",),
+    "docindex.folders.finding.folder_differences": ("DifferingFiles", "differing_files"),
+    "docindex.folders.finding.groups": (
         *("EXACT_KINDS", "KINDS", "ExactKind", "FindingKind", "Findings", "LikeFile", "LikenessGroup"),
         *("LikenessKind", "Walked"),
     ),
-    "docindex.folders.keep_rules": ("KEEP", "KeepRule"),
-    "docindex.folders.path_keys": ("Root", "key_of", "path_of"),
-    "docindex.folders.plan": ("Plan",),
-    "docindex.folders.plan_review": ("Decision", "PlanReview", "ReviewSummary"),
-    "docindex.folders.removal": ("HOW", "FileOutcome", "How"),
-    "docindex.folders.restore": ("UndoneFile",),
-    "docindex.folders.review_file": ("ReviewFile",),
-    "docindex.folders.scanner": ("Scan", "scan"),
-    "docindex.folders.walk": ("FailedFile", "FolderProgress", "WalkOptions"),
-    "docindex.folders.write_guard": ("Guard",),
+    "docindex.folders.planning.keep_rules": ("KEEP", "KeepRule"),
+    "docindex.folders.walking.path_keys": ("Root", "key_of", "path_of"),
+    "docindex.folders.planning.plan": ("Plan",),
+    "docindex.folders.review": ("Decision", "PlanReview", "ReviewFile", "ReviewSummary"),
+    "docindex.folders.acting.removal": ("HOW", "FileOutcome", "How"),
+    "docindex.folders.acting.restore": ("UndoneFile",),
+    "docindex.folders.scanning.scanner": ("Scan", "scan"),
+    "docindex.folders.walking.walk": ("FailedFile", "FolderProgress", "WalkOptions"),
+    "docindex.folders.acting.write_guard": ("Guard",),
 }
 
 __all__ = [

@@ -31,6 +31,10 @@ the package's pyproject.toml::
     shouting = "your_package.your_module:SHOUTING"
 """
 
+# From the bottom up: failures, safe_zip, safe_xml, extracted, part_list, line_places, front_end,
+# packed_places, encodings, markup, office, mail, pdf, picture, zip_archive, tar_archive, recognition,
+# isolated, source_documents, extract.
+
 from docindex.frontends.extracted import Extracted, Place, Places, SourcePart, TextBuilder
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd

@@ -8,16 +8,16 @@ import os
 import threading
 from pathlib import Path
 
-from docindex.argument_checks import plain_text, shown
+from docindex.arguments import plain_text, shown
 from docindex.errors import UnreadableFile
+from docindex.frontends.encodings.text import check_encoding, decode
 from docindex.frontends.extracted import Extracted
-from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.extractor import Extractor
+from docindex.frontends.isolated.messages import Source
 from docindex.frontends.recognition import may_need_front_end
 from docindex.frontends.source_documents import SourceDocuments, read_source
-from docindex.frontends.text import check_encoding, decode
 
 PLAIN = "text-1"
 """The reading of plain text."""

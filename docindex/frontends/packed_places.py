@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from docindex.frontends.extracted import NamedPlaces, Place, Places
-from docindex.frontends.numbered_places import NumberedPlaces
+from docindex.frontends.line_places import NumberedPlaces
 
 
 def packed_places(places: Places) -> dict[str, Any]:

@@ -8,14 +8,14 @@ import dataclasses
 import time
 from collections.abc import Mapping
 
+from docindex.frontends.encodings.text import decode, looks_binary
 from docindex.frontends.extracted import PART_MARK, Extracted, SourcePart, text_in
-from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.extractor import Extractor
+from docindex.frontends.isolated.messages import Source
+from docindex.frontends.isolated.work_budget import WorkBudget
 from docindex.frontends.recognition import may_need_front_end
-from docindex.frontends.text import decode, looks_binary
-from docindex.frontends.work_budget import WorkBudget
 
 _DEEPEST = 4
 """How deep documents may lie inside each other: an attachment of a message of a mailbox in an archive."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import apsw
 
-from docindex import argument_checks
-from docindex.checkpoints import checkpoint, stopped_by
+from docindex import arguments
+from docindex.cancellation import checkpoint, stopped_by
 from docindex.errors import Busy
 from docindex.frontends.extract import PLAIN, extract_all
 from docindex.frontends.extracted import PART_MARK, Extracted
@@ -36,10 +36,12 @@ from docindex.index.keyed_documents import document_of
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
 from docindex.sketching.workers import MOST_WORKERS, SketchJob, SketchWorkers, default_workers
-from docindex.storage import contents, file_rows, segment_writer
-from docindex.storage.connection import Store
-from docindex.storage.incoming_documents import Incoming
-from docindex.storage.user_sql import UserBindings
+from docindex.storage.file.connection import Store
+from docindex.storage.file.user_sql import UserBindings
+from docindex.storage.postings import segment_writer
+from docindex.storage.rows import contents
+from docindex.storage.rows import files as file_rows
+from docindex.storage.rows.incoming_documents import Incoming
 
 AddProgress = Callable[[int, int | None], object]
 """Called with the number of documents that were read so far, and how many there are, or None if unknown."""
@@ -108,7 +110,7 @@ class DocumentAdder(FollowedTables):
         ['ada']
         """
         if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"path must be a str or an os.PathLike, not {argument_checks.shown(path)}")
+            raise TypeError(f"path must be a str or an os.PathLike, not {arguments.shown(path)}")
         key = os.fspath(path) if key is None else checked_key(key)
         found = extract_all(path, encoding=encoding, options=options)
         texts: dict[str, str | Extracted] = {
@@ -144,14 +146,14 @@ class DocumentAdder(FollowedTables):
         the same result. After an error in `items` or in `progress`, earlier commits stay in the file.
         """
         if workers is not None:
-            workers = argument_checks.whole_number("workers", workers, most=MOST_WORKERS)
+            workers = arguments.whole_number("workers", workers, most=MOST_WORKERS)
         if not (progress is None or callable(progress)):
-            raise TypeError(f"progress must be a function or None, not {argument_checks.shown(progress)}")
+            raise TypeError(f"progress must be a function or None, not {arguments.shown(progress)}")
         if commit_every is not None:
-            commit_every = argument_checks.whole_number("commit_every", commit_every)
+            commit_every = arguments.whole_number("commit_every", commit_every)
         most = min(commit_every or _COMMITTED_DOCUMENTS, _COMMITTED_DOCUMENTS)
-        store_text = argument_checks.switch("store_text", store_text)
-        given = argument_checks.many("items", items)
+        store_text = arguments.switch("store_text", store_text)
+        given = arguments.many("items", items)
         total = len(items) if isinstance(items, Sized) else None
         told = None if progress is None else lambda taken: progress(taken, total)
         self._store.refuse_readonly()
@@ -234,10 +236,8 @@ class DocumentAdder(FollowedTables):
         (1, 'The Analytical Engine')
         """
         if not isinstance(connection, (apsw.Connection, sqlite3.Connection)):
-            raise TypeError(
-                f"connection must be one of apsw or sqlite3, not {argument_checks.shown(connection)}"
-            )
-        statement = argument_checks.plain_text("sql", sql)
+            raise TypeError(f"connection must be one of apsw or sqlite3, not {arguments.shown(connection)}")
+        statement = arguments.plain_text("sql", sql)
         return self.add_many(map(item_of_row, connection.execute(statement, bindings)))
 
     def export(self) -> Iterator[str]:
@@ -256,7 +256,7 @@ class DocumentAdder(FollowedTables):
         """Add the documents that `export` wrote, and return their number."""
         numbered = (
             (number, line)
-            for number, line in enumerate(argument_checks.many("lines", lines), 1)
+            for number, line in enumerate(arguments.many("lines", lines), 1)
             if not isinstance(line, str) or str.strip(line)
         )
         return self.add_many(itertools.starmap(from_line, numbered), progress=progress)

@@ -6,16 +6,16 @@ Takes texts and keys, returns names. Must never contain SQL.
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from docindex.argument_checks import plain_text, shown
+from docindex.arguments import plain_text, shown
 from docindex.errors import TextNotKept
 from docindex.index.items import checked_key
 from docindex.query.resolve import resolve
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set, text_fingerprints
-from docindex.storage import templates
-from docindex.storage.contents import text_hash
-from docindex.storage.templates import Template
-from docindex.storage.transactions import Transactions
+from docindex.storage.file.connection import Transactions
+from docindex.storage.rows import templates
+from docindex.storage.rows.contents import text_hash
+from docindex.storage.rows.templates import Template
 from docindex.storage.values import can_be_stored
 
 BoilerplateChoice = bool | Sequence[str]

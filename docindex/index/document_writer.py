@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import app_rows, content_writer, contents, document_removal, segment_writer
-from docindex.storage.connection import Connection
-from docindex.storage.incoming_documents import Incoming
+from docindex.storage.file.connection import Connection
+from docindex.storage.followed import rows
+from docindex.storage.postings import segment_writer
+from docindex.storage.rows import content_writer, contents, document_removal
+from docindex.storage.rows.incoming_documents import Incoming
 
 
 def write_documents(
@@ -23,7 +25,7 @@ def write_documents(
     If a key occurs several times, its last document is stored. Texts that are new to the index are sketched
     here, unless their sketches are given.
     """
-    app_rows.refuse_rows(db, [document.key for document in documents if document.source is None])
+    rows.refuse_rows(db, [document.key for document in documents if document.source is None])
     last: dict[str, Incoming] = {}
     for document in documents:
         earlier = last.get(document.key)

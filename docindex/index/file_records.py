@@ -8,9 +8,9 @@ import functools
 from collections.abc import Callable, Iterable
 
 from docindex.recipe import Recipe
-from docindex.storage import content_writer, document_lookup, document_removal, documents, file_rows
-from docindex.storage.tracked_files import TEXT, Tracked
-from docindex.storage.transactions import Transactions
+from docindex.storage.file.connection import Transactions
+from docindex.storage.rows import content_writer, document_lookup, document_removal, documents, files
+from docindex.storage.rows.files import TEXT, Tracked
 
 
 class FileRecords:
@@ -23,18 +23,18 @@ class FileRecords:
     def under(self, root: str) -> list[Tracked]:
         """The records of the files under a folder, or of the file with this key, ordered by key."""
         with self._store.reading() as db:
-            return file_rows.tracked(db, root)
+            return files.tracked(db, root)
 
     def put(self, known: Iterable[Tracked]) -> None:
         """Add or replace the records of some files."""
         with self._store.writing() as db:
-            file_rows.put_files(db, known)
+            files.put_files(db, known)
 
     def forget(self, gone: Iterable[Tracked]) -> None:
         """Remove the records of some files, and the documents of those that are texts."""
         with self._store.writing() as db:
             for file in gone:
-                file_rows.forget(db, file.key)
+                files.forget(db, file.key)
                 if file.kind == TEXT:
                     document_removal.remove_document(db, file.key)
                 if file.parts or file.inode == 0:  # a scan that was killed has only announced it
@@ -57,8 +57,8 @@ class FileRecords:
                 if not taken and (file.kind != TEXT or content_writer.rename(db, old, file.key)):
                     if moved_parts:
                         content_writer.rename_many(db, moved_parts)
-                    file_rows.forget(db, old)
-                    file_rows.put_files(db, [file])
+                    files.forget(db, old)
+                    files.put_files(db, [file])
                     done.add(old)
         return done
 

@@ -1,16 +1,16 @@
 """The methods of `docindex.Index` by which it follows tables of an app in the same file.
 
-Takes the names of tables and columns; the triggers and the queue are in `docindex.storage.app_tables`. Must
-never contain SQL.
+Takes the names of tables and columns; the triggers are in `docindex.storage.followed.tables`. Must never
+contain SQL.
 """
 
 import dataclasses
 
-from docindex.argument_checks import plain_text
+from docindex.arguments import plain_text
 from docindex.index.items import checked_key
 from docindex.index.keyed_documents import KeyedDocuments
 from docindex.index.pending_changes import remove_all
-from docindex.storage import app_rows, app_tables
+from docindex.storage.followed import rows, tables
 from docindex.storage.tables import SourceRow
 
 
@@ -72,7 +72,7 @@ class FollowedTables(KeyedDocuments):
             checked_key(prefix, "prefix"),
         )
         with self._store.writing() as db:
-            app_tables.follow(db, row)
+            tables.follow(db, row)
 
     def followed(self) -> list[Followed]:
         """The tables that the index follows, in the order of their names.
@@ -83,13 +83,13 @@ class FollowedTables(KeyedDocuments):
         []
         """
         with self._store.reading() as db:
-            return [Followed(*row, app_rows.count_rows(db, row)) for row in app_tables.sources(db)]
+            return [Followed(*row, rows.count_rows(db, row)) for row in tables.sources(db)]
 
     def unfollow(self, table: str) -> None:
         """Remove the documents and the triggers of a followed table; `KeyError` for another table."""
         # The queue may have rows that cannot be indexed here: then this is the way out.
         with self._store.writing(indexes_queue=False) as db:
-            keys = app_tables.unfollow(db, plain_text("table", table))
+            keys = tables.unfollow(db, plain_text("table", table))
             remove_all(db, keys)
 
     def flush(self) -> None:
@@ -107,4 +107,4 @@ class FollowedTables(KeyedDocuments):
         unique index on an expression, or on a part of the rows. Makes lost triggers again.
         """
         with self._store.writing() as db:
-            app_tables.rebuild(db, plain_text("table", table))
+            tables.rebuild(db, plain_text("table", table))

@@ -6,7 +6,7 @@ given once for each index: an app that searches while somebody types would fill 
 
 import logging
 
-from docindex.argument_checks import shown
+from docindex.arguments import shown
 from docindex.query.resolve import Id, Text, similar_key
 from docindex.query.scope import Scope
 from docindex.reading.registry import symbol_reader

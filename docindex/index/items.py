@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from docindex.argument_checks import kind_of_text, plain_text, shown
+from docindex.arguments import kind_of_text, plain_text, shown
 from docindex.frontends.extracted import Extracted
-from docindex.storage import contents
-from docindex.storage.document_lookup import Document
-from docindex.storage.incoming_documents import Incoming
-from docindex.storage.tracked_files import Tracked
+from docindex.storage.rows import contents
+from docindex.storage.rows.document_lookup import Document
+from docindex.storage.rows.files import Tracked
+from docindex.storage.rows.incoming_documents import Incoming
 from docindex.storage.values import can_be_stored, encodes
 
 Item = tuple[str, str | Extracted] | tuple[str, str | Extracted, Any]

@@ -12,21 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from docindex.argument_checks import many, shown
+from docindex.arguments import many, shown
 from docindex.errors import UnknownKey
 from docindex.index.items import checked_key, meta_to_json
 from docindex.index.reader import IndexReader
 from docindex.query.resolve import Id, unknown
-from docindex.storage import (
-    app_rows,
-    content_writer,
-    contents,
-    document_lookup,
-    document_removal,
-    documents,
-)
-from docindex.storage.connection import Connection, Store
-from docindex.storage.document_lookup import Document
+from docindex.storage.file.connection import Connection, Store
+from docindex.storage.followed import rows
+from docindex.storage.rows import content_writer, contents, document_lookup, document_removal, documents
+from docindex.storage.rows.document_lookup import Document
 from docindex.storage.values import can_be_stored
 
 _KEYS_AT_A_TIME = 1000
@@ -108,7 +102,7 @@ class KeyedDocuments(IndexReader):
         written = meta_to_json(key, meta)
         with self._store.writing() as db:
             document = document_of(db, key)
-            app_rows.refuse_rows(db, [document.key])
+            rows.refuse_rows(db, [document.key])
             content_writer.relabel(db, document.id, document.key, written)
 
     def remove(self, key: str | Id) -> None:
@@ -146,7 +140,7 @@ class KeyedDocuments(IndexReader):
                 raise _taken(new)
             if known is None:
                 raise unknown(db, old)
-            app_rows.refuse_rows(db, [known])
+            rows.refuse_rows(db, [known])
             content_writer.rename(db, known, new)
 
     def rename_prefix(self, old: str, new: str) -> int:
@@ -171,7 +165,7 @@ class KeyedDocuments(IndexReader):
                 found += more
             if old == new:
                 return len(found)
-            app_rows.refuse_rows(db, [key for _, key in found])
+            rows.refuse_rows(db, [key for _, key in found])
             renamed = [(number, f"{new}{key[len(old) :]}") for number, key in found]
             moving = {key for _, key in found}
             for _, key in renamed:
@@ -225,7 +219,7 @@ def _different_ids(db: Connection, keys: list[str | Id]) -> tuple[list[int], lis
         if document.id in found:
             repeated.append(key)
         found[document.id] = document.key
-    app_rows.refuse_rows(db, found.values())
+    rows.refuse_rows(db, found.values())
     return list(found), repeated
 
 

@@ -7,13 +7,13 @@ or arithmetic, and must never write.
 import functools
 from typing import get_args
 
-from docindex import argument_checks
+from docindex import arguments
 from docindex.index.boilerplate import BoilerplateChoice
 from docindex.index.scopes import ScopedReader, open_scope
 from docindex.query.clusters import Clusters, Linkage, find_clusters
-from docindex.query.defaults import SAME_WORK
-from docindex.query.joined_pairs import Method
-from docindex.query.pairs import (
+from docindex.query.measures import SAME_WORK
+from docindex.query.pairs.joined import Method
+from docindex.query.pairs.pairs import (
     PairOptions,
     PairRank,
     Pairs,
@@ -22,7 +22,7 @@ from docindex.query.pairs import (
     find_pairs,
     find_pairs_between,
 )
-from docindex.storage.user_sql import Where
+from docindex.storage.file.user_sql import Where
 
 
 class PairsReader(ScopedReader):
@@ -111,7 +111,7 @@ class PairsReader(ScopedReader):
         return find_containments(
             functools.partial(open_scope, self, where, boilerplate=boilerplate),
             threshold,
-            argument_checks.limit(limit),
+            arguments.limit(limit),
         )
 
     def clusters(
@@ -140,7 +140,7 @@ class PairsReader(ScopedReader):
         ...     [cluster.keys for cluster in index.clusters()]
         [('a', 'b')]
         """
-        linkage = argument_checks.choice("linkage", linkage, get_args(Linkage))
+        linkage = arguments.choice("linkage", linkage, get_args(Linkage))
         threshold = checked_threshold(min_resemblance, None, method, ignore_above)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             return find_clusters(scope, threshold, linkage)
@@ -157,4 +157,4 @@ def _two_conditions(between: object, where: object) -> tuple[Where, Where] | Non
     match between:
         case [str() | tuple() as first, str() | tuple() as second]:
             return first, second
-    raise TypeError(f"between must be two conditions on document, not {argument_checks.shown(between)}")
+    raise TypeError(f"between must be two conditions on document, not {arguments.shown(between)}")

@@ -12,9 +12,11 @@ from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming, meta_of_column
 from docindex.recipe import Recipe
 from docindex.sketching.text_parts import EXTERNAL
-from docindex.storage import app_rows, app_schema, app_tables, contents, document_removal, pending
-from docindex.storage.app_rows import AppRow
-from docindex.storage.incoming_documents import Incoming
+from docindex.storage import pending
+from docindex.storage.followed import rows, schema, tables
+from docindex.storage.followed.rows import AppRow
+from docindex.storage.rows import contents, document_removal
+from docindex.storage.rows.incoming_documents import Incoming
 from docindex.storage.tables import SourceRow
 
 _log = logging.getLogger("docindex")
@@ -24,7 +26,7 @@ def index_some(db: apsw.Connection, recipe: Recipe) -> int:
     """Index as much of the queue as memory should hold. Returns how much that was: 0 for an empty queue."""
     queued = pending.take(db)
     if queued:
-        taken = app_rows.others(db, [row.key for row in queued], None)
+        taken = rows.others(db, [row.key for row in queued], None)
         _warn(taken, "rows of a followed table have these keys: %s")
         documents = [
             Incoming(row.key, row.text, row.meta, contents.text_hash(row.text), id=row.id)
@@ -33,17 +35,17 @@ def index_some(db: apsw.Connection, recipe: Recipe) -> int:
         ]
         _write(db, documents, recipe)
         return len(queued)
-    name = app_rows.changed_source(db)
+    name = rows.changed_source(db)
     return 0 if name is None else _index_rows(db, name, recipe)
 
 
 def _index_rows(db: apsw.Connection, name: str, recipe: Recipe) -> int:
     """Make documents of changed rows of a table, and remove those whose rows are gone."""
-    source = next((row for row in app_tables.sources(db) if row.name == name), None)
-    if source is None or app_schema.is_gone(db, source):  # must not stop all questions; check() names it, too
+    source = next((row for row in tables.sources(db) if row.name == name), None)
+    if source is None or schema.is_gone(db, source):  # must not stop all questions; check() names it, too
         _log.warning("Changed rows of the table %s are not indexed: the table or a column is gone.", name)
-        return app_rows.drop_changes(db, name)
-    changes = app_rows.take_changes(db, source)
+        return rows.drop_changes(db, name)
+    changes = rows.take_changes(db, source)
     if changes.without_key:
         _log.warning(
             "%d rows of the table %s are not indexed: their keys are not valid text.",
@@ -52,7 +54,7 @@ def _index_rows(db: apsw.Connection, name: str, recipe: Recipe) -> int:
         )
     _warn(changes.repeated, f"other rows of {name} have the same keys: %s")
     remove_all(db, changes.gone)
-    taken = app_rows.others(db, [row.key for row in changes.rows], name)
+    taken = rows.others(db, [row.key for row in changes.rows], name)
     _warn(taken, f"other documents have the keys of these rows of {name}: %s")
     documents = [_document(source, row) for row in changes.rows if row.key not in taken]
     _write(db, documents, recipe)

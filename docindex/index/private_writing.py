@@ -5,17 +5,12 @@ few large segments: none of them needs to be merged. Memory is bounded. Must nev
 """
 
 from docindex.index.writer import Index
-from docindex.storage import (
-    content_writer,
-    contents,
-    document_removal,
-    maintenance,
-    segment_writer,
-    stored_sketches,
-)
-from docindex.storage.connection import Connection
-from docindex.storage.content_writer import NewPostings, Postings
-from docindex.storage.incoming_documents import Incoming
+from docindex.storage import maintenance
+from docindex.storage.file.connection import Connection
+from docindex.storage.postings import segment_writer
+from docindex.storage.postings.segments import NewPostings, Postings
+from docindex.storage.rows import content_writer, contents, document_removal, stored_sketches
+from docindex.storage.rows.incoming_documents import Incoming
 
 # As much as `add_many` commits. The postings of several commits take 16 bytes each, and as much again while
 # they are sorted: these are 64 MB, from 100 million characters or so.

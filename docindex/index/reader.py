@@ -8,24 +8,23 @@ import functools
 from collections.abc import Iterable
 from typing import Unpack, get_args
 
-from docindex import argument_checks
+from docindex import arguments
 from docindex.index.boilerplate import BoilerplateChoice
 from docindex.index.hints import Hints
 from docindex.index.pairs_reader import PairsReader
 from docindex.index.scopes import open_scope
 from docindex.query.compare import Comparison, compare_texts, measure_texts
-from docindex.query.defaults import SAME_WORK
-from docindex.query.evidence import Evidence, checked_lengths
-from docindex.query.measures import Measures
+from docindex.query.measures import SAME_WORK, Measures
 from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near, weigh_words
+from docindex.query.regions.evidence import Evidence, checked_lengths
 from docindex.query.resolve import Id, Query, resolve
 from docindex.query.scope import Scope
-from docindex.query.search import EvidenceOf, Match, find_matches
-from docindex.query.search_options import MATCHES, Rank, SearchOptions, SearchParameters
+from docindex.query.search.options import MATCHES, Rank, SearchOptions, SearchParameters
+from docindex.query.search.search import EvidenceOf, Match, find_matches
 from docindex.query.similar import SimilarMethod, find_similar
-from docindex.query.text_sources import LEAST_ADDED, SOURCES, Sources, find_sources
-from docindex.sketching.word_weights import WordWeights
-from docindex.storage.user_sql import Where
+from docindex.query.sources import LEAST_ADDED, SOURCES, Sources, find_sources
+from docindex.sketching.weighted_words import WordWeights
+from docindex.storage.file.user_sql import Where
 
 
 class IndexReader(PairsReader):
@@ -64,7 +63,7 @@ class IndexReader(PairsReader):
         ``rank="likeness"`` puts the documents first that are most like the query: that share rare
         fingerprints with it, and have little else. ``rank="excerpt"`` puts the documents first that hold most
         of the query, whatever else they have: use it for quotations, and for a text into which a passage may
-        have been inserted. `docindex.query.ranking` has the formulas and what they find.
+        have been inserted. `docindex.query.search.scoring` has the formulas and what they find.
 
         The numbers of a match count fingerprints. (Its `basis` is "fingerprints": they are close to, but not
         the same as, those of `compare`.) Each match reaches `min_containment`, `min_reverse_containment`,
@@ -130,7 +129,7 @@ class IndexReader(PairsReader):
         """
         checked = SearchOptions(**options).checked(self.recipe)
         # Make the list first: the caller's iterable must not run inside our transaction.
-        asked = list(argument_checks.many("queries", queries))
+        asked = list(arguments.many("queries", queries))
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             found = []
             for query in asked:
@@ -178,8 +177,8 @@ class IndexReader(PairsReader):
         >>> [(source.key, round(source.added, 2)) for source in found], round(found.uncovered, 2)
         ([('twelfth night', 0.52), ('hamlet', 0.38)], 0.1)
         """
-        limit = argument_checks.limit(limit)
-        min_share = argument_checks.share("min_share", min_share)
+        limit = arguments.limit(limit)
+        min_share = arguments.share("min_share", min_share)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             return find_sources(scope, resolve(scope.db, query), limit, min_share)
 
@@ -211,9 +210,9 @@ class IndexReader(PairsReader):
         ...     [match.key for match in index.similar("to be or not to be: that is the question!")]
         ['hamlet.txt']
         """
-        min_resemblance = argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
-        method = argument_checks.choice("method", method, get_args(SimilarMethod))
-        limit = argument_checks.limit(limit)
+        min_resemblance = arguments.share("min_resemblance", min_resemblance, above_zero=True)
+        method = arguments.choice("method", method, get_args(SimilarMethod))
+        limit = arguments.limit(limit)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
             evidence_of = self._evidence_of(asked, boilerplate)
@@ -241,9 +240,9 @@ class IndexReader(PairsReader):
         self, queries: Iterable[str | int], distance: int = DEFAULT_DISTANCE, *, where: Where | None = None
     ) -> list[list[Neighbour]]:
         """The result of `near` for each of many queries, much faster than query by query."""
-        distance = argument_checks.whole_number("distance", distance, least=0, most=63)
+        distance = arguments.whole_number("distance", distance, least=0, most=63)
         # Make the list first: the caller's iterable must not run inside our transaction.
-        asked = list(argument_checks.many("queries", queries))
+        asked = list(arguments.many("queries", queries))
         with open_scope(self, where, boilerplate=False) as scope:
             return find_near(scope, asked, distance)
 

@@ -8,16 +8,16 @@ import contextlib
 import functools
 from collections.abc import Iterator
 
-from docindex.checkpoints import stopped_by
+from docindex.cancellation import stopped_by
 from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, checked_choice
 from docindex.query.scope import NOTHING_IGNORED, Scope
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
-from docindex.storage import templates, user_sql
-from docindex.storage.connection import Connection
-from docindex.storage.templates import Ignored
-from docindex.storage.transactions import Transactions
-from docindex.storage.user_sql import Where
+from docindex.storage.file import user_sql
+from docindex.storage.file.connection import Connection, Transactions
+from docindex.storage.file.user_sql import Where
+from docindex.storage.rows import templates
+from docindex.storage.rows.templates import Ignored
 
 
 class ScopedReader:

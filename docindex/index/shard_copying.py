@@ -12,26 +12,19 @@ from typing import Literal, NoReturn, Self
 
 import numpy as np
 
-from docindex.argument_checks import shown
-from docindex.checkpoints import checkpoint
+from docindex.arguments import shown
+from docindex.arrays.ranges import I64, Bool
+from docindex.cancellation import checkpoint
 from docindex.index.private_writing import PrivateWriter
 from docindex.index.writer import Index
-from docindex.kernels.arrays import I64, Bool
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts
-from docindex.storage import (
-    bulk,
-    document_lookup,
-    extractions,
-    file_rows,
-    stored_sketches,
-    tallies,
-    templates,
-)
-from docindex.storage.connection import Connection
-from docindex.storage.extractions import Extraction
-from docindex.storage.incoming_documents import Incoming
-from docindex.storage.stored_sketches import StoredContents
+from docindex.storage import tallies
+from docindex.storage.file.connection import Connection
+from docindex.storage.rows import bulk, document_lookup, extractions, files, stored_sketches, templates
+from docindex.storage.rows.extractions import Extraction
+from docindex.storage.rows.incoming_documents import Incoming
+from docindex.storage.rows.stored_sketches import StoredContents
 from docindex.storage.tables import DocumentRow
 
 DOCUMENT = "the document"
@@ -140,16 +133,16 @@ class ShardCopy:
     def _copy_files(self, db: Connection) -> None:
         """Copy the records of the files that scans have seen."""
         last = ""
-        while found := file_rows.tracked_after(db, last, _FILES_AT_A_TIME):
+        while found := files.tracked_after(db, last, _FILES_AT_A_TIME):
             with self.writer.store.writing() as to:
-                known = {file.key: file for file in file_rows.tracked_with(to, [file.key for file in found])}
+                known = {file.key: file for file in files.tracked_with(to, [file.key for file in found])}
                 new = [
                     file
                     for file in found
                     if known.get(file.key, file) == file
                     or self._replaces("the record of the file", file.key, "state")
                 ]
-                file_rows.put_files(to, new)
+                files.put_files(to, new)
             last = found[-1].key
 
     def _replaces(self, kind: str, name: str, differing: str) -> bool:

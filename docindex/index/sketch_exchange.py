@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from docindex import argument_checks
-from docindex.argument_checks import shown
-from docindex.checkpoints import checkpoint, stopped_by
+from docindex import arguments
+from docindex.arguments import shown
+from docindex.arrays.ranges import I64
+from docindex.cancellation import checkpoint, stopped_by
 from docindex.index.adding import AddProgress, DocumentAdder
 from docindex.index.items import checked_key, meta_to_json
-from docindex.kernels.arrays import I64
 from docindex.sketching.sketcher import batched_by_weight
-from docindex.storage import contents, stored_sketches
-from docindex.storage.incoming_documents import Incoming
+from docindex.storage.rows import contents, stored_sketches
+from docindex.storage.rows.incoming_documents import Incoming
 from docindex.storage.tables import DocumentRow
 from docindex.storage.values import encodes
 
@@ -52,7 +52,7 @@ class SketchExchange(DocumentAdder):
         that contradicts itself or is not the sketch of its text. Where there is no text, the sketch is
         taken to be true. `ModuleNotFoundError` if the package pyarrow is not installed.
         """
-        store_text = argument_checks.switch("store_text", store_text)
+        store_text = arguments.switch("store_text", store_text)
         if not (progress is None or callable(progress)):
             raise TypeError(f"progress must be a function or None, not {shown(progress)}")
         arrow = _pyarrow("load_sketches")
@@ -72,7 +72,7 @@ class SketchExchange(DocumentAdder):
         text with a lone surrogate, which Arrow cannot hold. `ModuleNotFoundError` if the package pyarrow is
         not installed.
         """
-        keep_text = argument_checks.switch("keep_text", keep_text)
+        keep_text = arguments.switch("keep_text", keep_text)
         arrow = _pyarrow("export_sketches")
         tables = importlib.import_module("docindex.sketching.sketch_tables")
         return arrow.RecordBatchReader.from_batches(
@@ -179,7 +179,7 @@ def _record_batches(arrow: Any, given: Any) -> Iterator[Any]:
             "folder of Parquet, give pyarrow.dataset.dataset(path).to_batches()"
         )
     elif isinstance(given, Iterable) and not isinstance(given, dict):
-        for some in argument_checks.many("batches", given):
+        for some in arguments.many("batches", given):
             if not hasattr(some, "__arrow_c_stream__") and not hasattr(some, "__arrow_c_array__"):
                 raise TypeError(f"batches must contain Arrow tables or record batches, not {shown(some)}")
             yield from _record_batches(arrow, some)

@@ -12,17 +12,17 @@ from functools import cached_property
 import numpy as np
 import xxhash
 
-from docindex.argument_checks import kind_of_text, shown
-from docindex.kernels import simhash_bits
-from docindex.kernels.arrays import I64, U64
-from docindex.kernels.simhash_bits import simhash_of_features
+from docindex.arguments import kind_of_text, shown
+from docindex.arrays.ranges import I64, U64
 from docindex.reading.registry import symbol_reader
 from docindex.reading.slicing import lines_and_columns
 from docindex.recipe import Recipe
+from docindex.simhashing import bits
+from docindex.simhashing.bits import simhash_of_features
 from docindex.sketching.single_text import shingle_set, simhash_of_text, text_fingerprints, words_hash
 from docindex.sketching.sketcher import sketch_batches
 from docindex.sketching.sketches import Sketch
-from docindex.sketching.word_weights import WordWeights
+from docindex.sketching.weighted_words import WordWeights
 
 _GREATEST_WEIGHT = 1e100  # a sum of such weights is finite
 
@@ -187,7 +187,7 @@ def distance(x: int, y: int) -> int:
     if not (isinstance(x, numbers.Integral) and isinstance(y, numbers.Integral)):
         raise TypeError(f"simhash values must be of type int, not {shown(x)} and {shown(y)}")
     try:
-        return int(simhash_bits.hamming_distance(operator.index(x), operator.index(y)))
+        return int(bits.hamming_distance(operator.index(x), operator.index(y)))
     except ValueError as error:
         raise ValueError(f"a simhash value is too large: {error}") from error
 

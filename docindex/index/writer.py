@@ -12,17 +12,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from docindex.arrays.ranges import I64
 from docindex.errors import DocIndexError
 from docindex.index.hints import Hints
 from docindex.index.pending_changes import index_some
 from docindex.index.sketch_exchange import SketchExchange
-from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
-from docindex.storage import check, maintenance, postings, segment_writer, user_sql
-from docindex.storage.connection import Connection, Store
-from docindex.storage.connector import MEMORY
+from docindex.storage import check, maintenance
+from docindex.storage.file import user_sql
+from docindex.storage.file.connection import Connection, Store
+from docindex.storage.file.connector import MEMORY
+from docindex.storage.file.user_sql import Rows, UserBindings
 from docindex.storage.maintenance import Stats
-from docindex.storage.user_sql import Rows, UserBindings
+from docindex.storage.postings import lookup, segment_writer
 
 
 class Index(SketchExchange):
@@ -155,4 +157,4 @@ class Index(SketchExchange):
         [2, 2, 1]
         """
         with self._store.reading() as db:
-            return postings.document_frequencies(db)
+            return lookup.document_frequencies(db)

@@ -14,11 +14,11 @@ from typing import Literal
 
 import numpy as np
 
-from docindex.checkpoints import checkpoint
-from docindex.kernels.arrays import F64, I64, ranges, starts_of
-from docindex.kernels.joins import components, starts_of_runs
-from docindex.query.joined_pairs import JoinedPairs, Threshold
-from docindex.query.pair_join import join_pairs
+from docindex.arrays.joins import components, starts_of_runs
+from docindex.arrays.ranges import F64, I64, ranges, starts_of
+from docindex.cancellation import checkpoint
+from docindex.query.pairs.join import join_pairs
+from docindex.query.pairs.joined import JoinedPairs, Threshold
 from docindex.query.scope import Scope
 
 Linkage = Literal["connected", "greedy", "complete"]

@@ -6,10 +6,10 @@ Takes two queries. Must never look at a third document.
 import dataclasses
 
 from docindex.query.estimates import KnownText, estimate
-from docindex.query.evidence import Evidence, with_places
 from docindex.query.measures import Measures, by_shingles
-from docindex.query.passages import Passage, align, default_min_length
-from docindex.query.regions import Region
+from docindex.query.regions.evidence import Evidence, with_places
+from docindex.query.regions.passages import Passage, align, default_min_length
+from docindex.query.regions.regions import Region
 from docindex.query.resolve import Query, places_of
 from docindex.query.scope import Scope
 

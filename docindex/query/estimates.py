@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from docindex.arrays.joins import found_in
+from docindex.arrays.ranges import I64, U64, starts_of
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U64, starts_of
-from docindex.kernels.joins import found_in
-from docindex.kernels.samples import coarsen, sample_levels
 from docindex.query.measures import (
     Basis,
     Measures,
@@ -29,9 +28,10 @@ from docindex.query.measures import (
 )
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
-from docindex.storage import bulk, documents, forward_index
-from docindex.storage.documents import StoredSketch
-from docindex.storage.forward_index import ForwardHashes, HashSet
+from docindex.shingling.samples import coarsen, sample_levels
+from docindex.storage.rows import bulk, documents, forward_index
+from docindex.storage.rows.documents import StoredSketch
+from docindex.storage.rows.forward_index import ForwardHashes, HashSet
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -10,11 +10,25 @@ from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from docindex.arrays.ranges import F64, I64, U64, Bool
 from docindex.errors import CorruptIndex
-from docindex.kernels import minhash
-from docindex.kernels.arrays import F64, I64, U64, Bool
+from docindex.minhash import slots as minhash
 from docindex.recipe import Recipe
+
+SAME_WORK = 0.8
+"""The minimum resemblance of similar documents and clusters, and the minimum containment of containments.
+
+Two versions of one text are above it, and texts that only quote the same things are below it.
+"""
+
+PAIR_RESEMBLANCE = 0.5
+"""The minimum resemblance of pairs.
+
+A list of pairs is read from its best end, so it may go further than a cluster, in which one wrong link joins
+two groups.
+"""
 
 Basis = Literal["shingles", "slots", "fingerprints", "samples"]
 """How measures were obtained: by counting shingles, which is exact, or as estimates by one of the others."""
@@ -29,7 +43,7 @@ Basis = Literal["shingles", "slots", "fingerprints", "samples"]
 _EDIT_ERROR = 0.25
 _END_ERROR = 1.0
 # The errors that `unit_errors` adds where a k-gram is more than `_LONG` times as long as a shingle, or less
-# than `_SHORT` times. Calibrated with `python -m tests.oracle`.
+# than `_SHORT` times. Calibrated with `python -m tests.trials.oracle`.
 _LONG, _LONG_ERROR = 1.1, 0.2
 _SHORT, _SHORT_ERROR = 0.5, 0.15
 _MOST_ERROR = 0.35
@@ -266,3 +280,13 @@ def _estimates_by_equal_slots(slots: int) -> tuple[F64, F64]:
     """The estimated resemblance and its standard error, for each number of equal slots."""
     ones = np.ones((slots + 1, slots), np.uint16)
     return minhash.estimate_resemblance(np.tri(slots + 1, slots, -1, dtype=np.uint16), ones)
+
+
+# The product of a share and a size is rounded, and may be too large. So candidates need this fraction less,
+# and then their exact numbers decide.
+_ROUNDING = 1e-9
+
+
+def rounded_up(numbers: NDArray[np.floating] | float) -> I64:
+    """The numbers rounded up to whole numbers, after a reduction by the fraction `_ROUNDING`."""
+    return np.ceil(np.asarray(numbers) * (1 - _ROUNDING)).astype(np.int64)

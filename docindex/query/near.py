@@ -15,12 +15,13 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from docindex.kernels.simhash_bits import as_bits
 from docindex.query.resolve import Id, resolve
 from docindex.query.scope import Scope
+from docindex.simhashing.bits import as_bits
 from docindex.sketching.single_text import word_hashes
-from docindex.sketching.word_weights import WordWeights, word_weights
-from docindex.storage import bulk, contents, documents, simhash_index
+from docindex.sketching.weighted_words import WordWeights, word_weights
+from docindex.storage.postings import simhash_index
+from docindex.storage.rows import bulk, contents, documents
 
 # Precision/recall by distance, measured by `python -m tests.bench quality simhash` on one half of the pairs;
 # the best distances of the other half are 4 and 6. In the first two columns, the pairs with a resemblance of

@@ -15,16 +15,16 @@ from typing import Self, SupportsIndex
 import apsw
 import numpy as np
 
-from docindex.argument_checks import plain_text, shown
+from docindex.arguments import plain_text, shown
+from docindex.arrays.ranges import U64
 from docindex.errors import CorruptIndex, TextNotKept, UnknownKey
 from docindex.frontends.extracted import Places
-from docindex.kernels.arrays import U64
 from docindex.query.scope import Scope
 from docindex.sketching.single_text import window_hashes, words_hash
 from docindex.sketching.sketcher import sketch_batches
 from docindex.spelling import most_alike
-from docindex.storage import contents, document_lookup, documents, extractions
-from docindex.storage.documents import StoredSketch
+from docindex.storage.rows import contents, document_lookup, documents, extractions
+from docindex.storage.rows.documents import StoredSketch
 from docindex.storage.values import can_be_stored
 
 # A slip in the last letters leaves a key among these neighbours in the order of the keys. With 20, looking at

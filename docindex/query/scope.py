@@ -12,17 +12,17 @@ from contextlib import AbstractContextManager
 import apsw
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64
+from docindex.arrays.ranges import I64, U64
 from docindex.query.measures import Ignoring
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set
 from docindex.sketching.sketcher import shingle_sets
-from docindex.storage import documents
-from docindex.storage.contents import texts_of
-from docindex.storage.postings import ExistingContents
-from docindex.storage.templates import Ignored
-from docindex.storage.user_sql import Where
+from docindex.storage.file.user_sql import Where
+from docindex.storage.postings.lookup import ExistingContents
+from docindex.storage.rows import documents
+from docindex.storage.rows.contents import texts_of
+from docindex.storage.rows.templates import Ignored
 
 CheckCancelled = Callable[[], None]
 """Called between the steps of a long question; raises an exception to stop it."""

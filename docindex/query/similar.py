@@ -16,18 +16,18 @@ from typing import Literal
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U16
-from docindex.kernels.minhash import features, fewest_equal_slots
+from docindex.arrays.ranges import I64, U16
+from docindex.minhash.slots import features, fewest_equal_slots
 from docindex.query.estimates import KnownText, measure_contents
-from docindex.query.hash_lookup import QueryHashes, candidates_for
-from docindex.query.pair_needs import rounded_up
+from docindex.query.measures import rounded_up
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
-from docindex.query.search import EvidenceOf, Match, match_of
-from docindex.query.search_options import SearchOptions
+from docindex.query.search.hash_lookup import QueryHashes, candidates_for
+from docindex.query.search.options import SearchOptions
+from docindex.query.search.search import EvidenceOf, Match, match_of
 from docindex.query.slot_index import fewest_shared
 from docindex.sketching.incremental import COUNT_ERROR
-from docindex.storage import bulk, documents
+from docindex.storage.rows import bulk, documents
 
 SimilarMethod = Literal["shingles", "features"]
 """How `similar` finds candidates."""

@@ -1,13 +1,13 @@
 """Keep a few slots of all contents in memory, sorted, and find the contents that share enough of them.
 
-Takes a connection inside a read transaction, and the slots of a query; gives contents. Reading the slots of a
-million contents takes a second, and sorting them three; after that, a look-up takes less than a millisecond.
-So the first question only reads, and the second one sorts. Later questions read only contents that were
-added, and the ids of all contents if some were removed. Each content takes 177 bytes.
+Takes a connection inside a read transaction, and the slots of a query; gives contents. Reading the slots of
+a million contents takes a second, and sorting them three; after that, a look-up takes less than a
+millisecond. So the first question only reads, and the second one sorts. Later questions read only contents
+that were added, and the ids of all contents if some were removed. Each content takes 177 bytes.
 
-Must never give an answer from slots that the file no longer has. Two texts with the same words have the same
-slots, and ids of contents are not used again. So the tally of the hashes of the words tells whether anything
-has changed, even if a host has rolled back a transaction whose contents were read.
+Must never give an answer from slots that the file no longer has. Two texts with the same words have the
+same slots, and ids of contents are not used again. So the tally of the hashes of the words tells whether
+anything has changed, even if a host has rolled back a transaction whose contents were read.
 """
 
 import dataclasses
@@ -18,9 +18,10 @@ from typing import Final
 import apsw
 import numpy as np
 
-from docindex.kernels.arrays import I64, U16, U64, Bool, ranges
-from docindex.kernels.minhash import fewest_equal_slots
-from docindex.storage import bulk, tallies
+from docindex.arrays.ranges import I64, U16, U64, Bool, ranges
+from docindex.minhash.slots import fewest_equal_slots
+from docindex.storage import tallies
+from docindex.storage.rows import bulk
 from docindex.storage.tallies import NOTHING, Tally
 
 COLUMNS: Final = 20

@@ -7,7 +7,7 @@ of a text is the streams of its slices, end to end. (`voiced` must see them toge
 
 import numpy as np
 
-from docindex.kernels.arrays import U32
+from docindex.arrays.ranges import U32
 from docindex.reading.code_points import (
     HALF_VOICED,
     LONG,

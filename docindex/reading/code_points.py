@@ -15,7 +15,7 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from docindex.kernels.arrays import I64, U8, U32, Bool, ranges, starts_of
+from docindex.arrays.ranges import I64, U8, U32, Bool, ranges, starts_of
 from docindex.reading import unicode_table as kinds
 from docindex.reading.symbol_bytes import narrow_symbols, wide_symbols
 from docindex.reading.unicode_table import I32, unicode_table

@@ -31,18 +31,50 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from docindex.checkpoints import checkpoint
-from docindex.kernels.arrays import I64, U8, U32, Bool, starts_of
+from docindex.arrays.ranges import I64, U8, U32, Bool, starts_of
+from docindex.cancellation import checkpoint
 from docindex.reading import slicing
 from docindex.reading.byte_stream import byte_stream, codes_of_text, voiced
-from docindex.reading.canonical_text import canonical
-from docindex.reading.code_points import JOINT, counts_of, folded_letters, is_sign, is_solid
+from docindex.reading.code_points import END, JOINT, counts_of, folded_letters, is_sign, is_solid, letters
 from docindex.reading.protocol import Reading, check_positions, joined_readings
-from docindex.reading.slicing import codes_of, is_line_end
+from docindex.reading.slicing import codes_of, is_line_end, slices
 from docindex.reading.symbol_bytes import are_symbols, folded
+
+# Write a text in its canonical form: only its words, without case, accents or punctuation.
+#
+# In: a text. Out: its words, separated by single spaces, for a person to read. A text and its canonical form
+# must always have the same symbols and the same words.
+
+
+def canonical(text: str) -> str:
+    r"""The words of a text as they are compared: without case, accents or punctuation, and one space apart.
+
+    >>> canonical("Ada's Éclair,\n 2 ﬁelds")
+    'ada s eclair 2 fields'
+    """
+    # Even a long text has few different characters, so a table of them costs little.
+    table: dict[int, str] = {}
+    parts, rest = [], ""
+    for piece in slices(text):
+        table |= {ord(char): letters(char) for char in set(piece) if ord(char) not in table}
+        written = rest + piece.translate(table)
+        end = written.rfind(" ") if piece is not text else len(written)
+        parts.append(_separated(written[: max(end, 0)]))
+        rest = written[max(end, 0) :]
+    parts.append(_separated(rest))
+    return " ".join(filter(None, parts))
+
+
+def _separated(written: str) -> str:
+    """The words of a part of a text, one space apart."""
+    for mark in "\u3099\u309a":  # a voicing mark belongs to the kana before it
+        written = written.replace(f"{END}{mark}", f"{mark}{END}")
+    return " ".join(written.replace(END, " ").split())
+
 
 _LONGEST_UNIT = 128
 
+_NO_POSITIONS = np.empty(0, np.int64)
 
 # ASCII texts become bytes separately from other texts if the groups have this many characters on average:
 # this saves a nanosecond per character, and each further group costs 30 microseconds.

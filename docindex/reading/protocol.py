@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U8, U32, U64, Bool, starts_of
+from docindex.arrays.ranges import I64, U8, U32, U64, Bool, starts_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

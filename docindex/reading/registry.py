@@ -20,6 +20,6 @@ def symbol_reader(name: str) -> SymbolReader:
         return PlainText()
     names = _NAMES_OF_CODE[name]
     # Its tables take 5 ms, which each worker process would spend on texts that are not code.
-    from docindex.reading.source_code import SourceCode
+    from docindex.reading.code.source_code import SourceCode
 
     return SourceCode(names=names)

@@ -9,9 +9,9 @@ import re
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U8, U64
-from docindex.kernels.shingling import token_hashes, token_spans
+from docindex.arrays.ranges import I64, U8, U64
 from docindex.reading.protocol import SymbolReader, joined_readings
+from docindex.shingling.shingles import token_hashes, token_spans
 
 WORD_SYMBOLS = 8
 """Two words count as the same if their first symbols agree.

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from docindex.checkpoints import checkpoint
-from docindex.kernels.arrays import I64, U8, U64, Bool
+from docindex.arrays.ranges import I64, U8, U64, Bool
+from docindex.cancellation import checkpoint
 
 PIECE_CHARACTERS = 1 << 20
 """The length of a slice of a long text, and the largest size of a batch of short texts."""

@@ -10,7 +10,7 @@ laid out alike (Hebrew and Georgian, Devanagari and Bengali) do not read alike.
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U8, Bool, mix
+from docindex.arrays.ranges import I64, U8, Bool, mix
 
 _LOW = 0x7F
 _HIGH = np.uint8(0x80)

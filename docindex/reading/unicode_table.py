@@ -14,7 +14,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from docindex.kernels.arrays import I64, starts_of
+from docindex.arrays.ranges import I64, starts_of
 
 I32 = NDArray[np.int32]
 

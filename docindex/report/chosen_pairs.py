@@ -12,11 +12,11 @@ import operator
 import os
 from collections.abc import Iterable, Sequence
 
-from docindex.folders.path_keys import path_of
-from docindex.folders.program_trees import is_program_folder, names_in
+from docindex.folders.walking.path_keys import path_of
+from docindex.folders.walking.program_trees import is_program_folder, names_in
 from docindex.index.writer import Index
-from docindex.query.pairs import Pair
-from docindex.report.report_groups import ReportGroup
+from docindex.query.pairs.pairs import Pair
+from docindex.report.groups import ReportGroup
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from docindex.folders.path_keys import key_of, root_of
+from docindex.folders.walking.path_keys import key_of, root_of
 
 _ABSOLUTE = re.compile("/|[A-Za-z]:/")
 

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from docindex.folders.file_kinds import media_counts
-from docindex.report.report_groups import ReportFile
+from docindex.folders.walking.file_kinds import media_counts
+from docindex.report.groups import ReportFile
 
 _ROWS = 12
 """Rows of a chart. The smallest folders are summed up in the last row."""

@@ -11,10 +11,10 @@ import contextlib
 import os
 import struct
 
-from docindex.folders.file_reader import NotReadable, read_bytes
-from docindex.frontends.extractor import Extractor
+from docindex.folders.walking.file_reader import NotReadable, read_bytes
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.extractor import Extractor
+from docindex.frontends.isolated.messages import Source
 from docindex.frontends.picture import FRONT_END
 
 _MOST_UNSCALED = 4_000_000

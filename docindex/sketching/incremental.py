@@ -10,13 +10,14 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from docindex.kernels import minhash, samples
-from docindex.kernels.arrays import U8, U16, U64, mix, starts_of, union
-from docindex.kernels.shingling import shingles
-from docindex.kernels.winnowing import NO_CARRY, select_fingerprints
+from docindex.arrays.ranges import U8, U16, U64, mix, starts_of, union
+from docindex.minhash import slots
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
+from docindex.shingling import samples
+from docindex.shingling.shingles import shingles
 from docindex.sketching.tokens import shingle_tokens
+from docindex.winnowing.selection import NO_CARRY, select_fingerprints
 
 _Number = TypeVar("_Number", np.uint64, np.uint16)
 
@@ -141,7 +142,7 @@ class ShingleCounter:
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
         nothing = np.empty(0, np.uint64)
-        self.keys = minhash.slot_keys(nothing, np.zeros(2, np.int64), recipe.slots)
+        self.keys = slots.slot_keys(nothing, np.zeros(2, np.int64), recipe.slots)
         self.min_s = self.mod_m = self._sample = nothing
         self._level = 0
         self._waiting: list[U64] = []
@@ -150,7 +151,7 @@ class ShingleCounter:
     def add(self, hashes: U64) -> None:
         """Take more shingles. A shingle that was added before changes nothing."""
         recipe, starts = self._recipe, starts_of(np.array([len(hashes)]))
-        self.keys = np.minimum(self.keys, minhash.slot_keys(hashes, starts, recipe.slots))
+        self.keys = np.minimum(self.keys, slots.slot_keys(hashes, starts, recipe.slots))
         if recipe.min_s:
             self.min_s = union(self.min_s, samples.min_s(hashes, starts, recipe.min_s)[0])[: recipe.min_s]
         if recipe.mod_m:

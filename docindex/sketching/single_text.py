@@ -9,17 +9,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, mix, starts_of, union
-from docindex.kernels.shingling import labelled_bag
-from docindex.kernels.winnowing import select_fingerprints
+from docindex.arrays.ranges import I64, U64, mix, starts_of, union
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
+from docindex.shingling.shingles import labelled_bag
 from docindex.sketching.incremental import GrowingArray, Winnower, shingle_hashes
 from docindex.sketching.tokens import simhash_words, words_of
-from docindex.sketching.word_counts import WordCounter
-from docindex.sketching.word_weights import WordWeights
+from docindex.sketching.weighted_words import WordCounter, WordWeights
 from docindex.sketching.words_hashing import WordsHasher
+from docindex.winnowing.selection import select_fingerprints
 
 
 def shingle_set(text: str, recipe: Recipe) -> U64:

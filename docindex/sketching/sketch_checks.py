@@ -10,15 +10,15 @@ from typing import NoReturn
 import numpy as np
 import pyarrow as pa
 
-from docindex.argument_checks import shown
+from docindex.arguments import shown
+from docindex.arrays.ranges import I64, U64, Bool, unmix
 from docindex.errors import RecipeError, RecipeMismatch
-from docindex.kernels.arrays import I64, U64, Bool, unmix
-from docindex.kernels.minhash import features
-from docindex.kernels.shingling import distinct_counts
-from docindex.kernels.winnowing import HASH_BITS
+from docindex.minhash.slots import features
 from docindex.recipe import Recipe
+from docindex.shingling.shingles import distinct_counts
 from docindex.sketching.sketch_tables import SCHEMA, SketchedDocuments, columns_of, documents_in, list_of
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
+from docindex.winnowing.selection import HASH_BITS
 
 _SLOT_BITS = 12
 _HASH_BYTES = 16

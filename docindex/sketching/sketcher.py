@@ -12,14 +12,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from docindex.kernels import minhash, samples
-from docindex.kernels.arrays import I64, U8, U16, U64, are_first, mix, starts_of, union
-from docindex.kernels.minhash import features
-from docindex.kernels.shingling import distinct_counts, labelled_bag, shingles
-from docindex.kernels.winnowing import select_fingerprints
+from docindex.arrays.ranges import I64, U8, U16, U64, are_first, mix, starts_of, union
+from docindex.minhash import slots as minhash
+from docindex.minhash.slots import features
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
+from docindex.shingling import samples
+from docindex.shingling.shingles import distinct_counts, labelled_bag, shingles
 from docindex.sketching.incremental import (
     GrowingArray,
     ShingleCounter,
@@ -30,8 +30,9 @@ from docindex.sketching.incremental import (
 from docindex.sketching.single_text import shingle_set
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
 from docindex.sketching.tokens import shingle_tokens, simhash_words, words_of
-from docindex.sketching.word_counts import WordCounter, simhashes_of_words
+from docindex.sketching.weighted_words import WordCounter, simhashes_of_words
 from docindex.sketching.words_hashing import WordsHasher, words_hashes
+from docindex.winnowing.selection import select_fingerprints
 
 _LARGEST = (32 << 20) - (1 << 16)
 """glibc ignores blocks of more than 32 MB."""

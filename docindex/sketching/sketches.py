@@ -8,7 +8,7 @@ import dataclasses
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U16, U64
+from docindex.arrays.ranges import I64, U16, U64
 from docindex.recipe import Recipe
 
 HASH_BYTES = 6

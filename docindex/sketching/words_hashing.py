@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import xxhash
 
-from docindex.kernels.arrays import U8, U32, U64
+from docindex.arrays.ranges import U8, U32, U64
 from docindex.reading import slicing
 from docindex.reading.protocol import Reading, SymbolReader
 

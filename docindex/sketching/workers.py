@@ -20,8 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from docindex.recipe import Recipe
-from docindex.sketching.worker_process import WorkerProcess, sketched
-from docindex.sketching.worker_protocol import SketchedBatch
+from docindex.sketching.worker_process import SketchedBatch, WorkerProcess, sketched
 from docindex.worker_command import worker_command
 
 _log = logging.getLogger("docindex")

@@ -11,8 +11,8 @@ import dataclasses
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
-from docindex.kernels.minhash import EMPTY_SLOT
-from docindex.kernels.slot_bands import Bands
+from docindex.minhash.bands import Bands
+from docindex.minhash.slots import EMPTY_SLOT
 from docindex.spark.crowd_parts import FIRST, SECOND
 
 _PART = 1000

@@ -9,7 +9,7 @@ import dataclasses
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
-from docindex.argument_checks import shown
+from docindex.arguments import shown
 from docindex.errors import RecipeMismatch
 from docindex.recipe import Recipe
 

@@ -15,9 +15,9 @@ from typing import Self
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
-from docindex import argument_checks
-from docindex.query.defaults import PAIR_RESEMBLANCE
-from docindex.query.joined_pairs import Threshold
+from docindex import arguments
+from docindex.query.measures import PAIR_RESEMBLANCE
+from docindex.query.pairs.joined import Threshold
 from docindex.recipe import Recipe
 from docindex.spark.band_meetings import BandMembers, band_members
 from docindex.spark.crowd_parts import BOTH, FIRST, SECOND
@@ -67,7 +67,7 @@ def pairs(
         spark.pairs(sketches, min_resemblance=0.8).write.parquet("pairs")
         spark.pairs(new, between=old).orderBy("resemblance").show()
     """
-    least = argument_checks.whole_number("min_shared", min_shared, least=0)
+    least = arguments.whole_number("min_shared", min_shared, least=0)
     question = FrameQuestion.of(frame, between, min_resemblance, max_missed=max_missed, min_shared=least)
     copies = question.documents.groupBy("value").agg(
         F.count("*").alias("size"), F.bit_or("side").alias("side")

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
-from docindex.argument_checks import shown
+from docindex.arguments import shown
 from docindex.errors import RecipeMismatch, UnreadableFile
 from docindex.opening import open as open_index
 from docindex.private_files import private_opener

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
-from docindex.argument_checks import shown
+from docindex.arguments import shown
 
 KEEP_RULES = ("longest", "shortest", "first")
 """The rules that need no column of the person's own."""

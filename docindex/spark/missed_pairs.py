@@ -4,8 +4,8 @@ In: a resemblance and the number of slots of a recipe. Out: bands, and a probabi
 two texts have no band in common.
 """
 
-from docindex import argument_checks
-from docindex.kernels.slot_bands import Bands
+from docindex import arguments
+from docindex.minhash.bands import Bands
 from docindex.recipe import Recipe
 
 MOST_MISSED = 1e-3
@@ -25,8 +25,8 @@ def band_design(
     >>> band_design(0.8, max_missed=0.1).width
     8
     """
-    least = argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
-    most = argument_checks.share("max_missed", max_missed, above_zero=True)
+    least = arguments.share("min_resemblance", min_resemblance, above_zero=True)
+    most = arguments.share("max_missed", max_missed, above_zero=True)
     slots = (recipe or Recipe()).slots
     designs = (Bands(slots, width, 1) for width in range(slots, 1, -1))
     return next((bands for bands in designs if missed_share(bands, least) <= most), Bands(slots, 1, 1))
@@ -40,6 +40,6 @@ def missed_share(bands: Bands, resemblance: float) -> float:
     >>> round(missed_share(band_design(0.8), 0.8), 5), round(missed_share(band_design(0.8), 0.9), 9)
     (5e-05, 0.0)
     """
-    share = argument_checks.share("resemblance", resemblance)
+    share = arguments.share("resemblance", resemblance)
     missed: float = (1 - share**bands.width) ** len(bands.members)
     return missed

@@ -2,7 +2,7 @@
 
 In: one or two DataFrames of sketches. Out: a DataFrame of pairs, set for set those of `docindex.Index.near`.
 The batch job of Manku et al. ("Detecting Near-Duplicates for Web Crawling", 2007), with the tables of
-`docindex.kernels.table_design`: two values that are near agree in the prefix of at least one table, so each
+`simhashing.table_design`: two values that are near agree in the prefix of at least one table, so each
 table is a join on its prefix. Each value is joined once, however many documents have it. Must never give a
 crowd of documents with one simhash, or of values with one prefix, to a single task.
 """
@@ -14,9 +14,9 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
-from docindex import argument_checks
-from docindex.kernels.table_design import TableDesign, useful_designs
+from docindex import arguments
 from docindex.query.near import DEFAULT_DISTANCE
+from docindex.simhashing.table_design import TableDesign, useful_designs
 from docindex.spark.crowd_parts import BOTH, CrowdParts
 from docindex.spark.named_pairs import named_pairs, placed_documents
 
@@ -42,7 +42,7 @@ def near(
     Counts the values at once, to choose the tables; the pairs are found when the result is used. Both read
     the DataFrames, so store the sketches first, or the texts are sketched anew each time.
     """
-    distance = argument_checks.whole_number("distance", distance, least=0, most=63)
+    distance = arguments.whole_number("distance", distance, least=0, most=63)
     documents = placed_documents(frame, between, F.col("simhash"))
     search = _NearSearch(documents, distance, directed=between is not None)
     return search.pairs()

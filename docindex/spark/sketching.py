@@ -13,11 +13,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as every Spark program wr
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from docindex.argument_checks import shown
+from docindex.arguments import shown
 from docindex.recipe import Recipe
 from docindex.sketching.sketch_tables import SCHEMA, SketchedDocuments, to_record_batch
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage.contents import text_hash
+from docindex.storage.rows.contents import text_hash
 
 SPARK_SCHEMA: StructType = from_arrow_schema(SCHEMA)
 """The columns of a DataFrame of sketches."""

@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from docindex.kernels.arrays import I64
-from docindex.kernels.joins import components
+from docindex.arrays.joins import components
+from docindex.arrays.ranges import I64
 
 # Edges are joined when this many have been read. A batch of the result has at most this many rows.
 _JOINED = 1 << 22

@@ -18,12 +18,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from docindex.kernels.arrays import I64, U64, Bool, ranges, starts_of
-from docindex.kernels.minhash import EMPTY_SLOT
-from docindex.query.joined_pairs import Threshold
+from docindex.arrays.ranges import I64, U64, Bool, ranges, starts_of
+from docindex.minhash.slots import EMPTY_SLOT
 from docindex.query.measures import Basis, shares_of_sets, shares_of_slots
+from docindex.query.pairs.joined import Threshold
+from docindex.query.pairs.shared_counts import count_shared
 from docindex.query.scope import never_cancelled
-from docindex.query.shared_counts import count_shared
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import shingle_sets
 

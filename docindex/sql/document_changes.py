@@ -12,16 +12,18 @@ from typing import Any
 
 import apsw
 
-from docindex.argument_checks import shown
+from docindex.arguments import shown
 from docindex.errors import Refused
 from docindex.index.document_writer import write_documents
 from docindex.index.items import checked_key, incoming
 from docindex.sql.scalars import Functions
 from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex
 from docindex.sql.sql_values import Value, as_text, schema_name
-from docindex.storage import app_rows, document_removal, pending
-from docindex.storage.documents import id_of
-from docindex.storage.incoming_documents import Incoming
+from docindex.storage import pending
+from docindex.storage.followed import rows
+from docindex.storage.rows import document_removal
+from docindex.storage.rows.documents import id_of
+from docindex.storage.rows.incoming_documents import Incoming
 
 
 class DocumentChanges:
@@ -60,7 +62,7 @@ class DocumentChanges:
         name = checked_key(as_text("key", key))
         with self._changing(schema) as (db, place, _):
             place.transactions.index_waiting_now()
-            app_rows.refuse_rows(db, [name])
+            rows.refuse_rows(db, [name])
             return int(document_removal.remove_document(db, name))
 
     def flush(self, schema: Value = None) -> Value:

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from docindex import argument_checks
+from docindex import arguments
+from docindex.arrays.ranges import I64
 from docindex.errors import TextNotKept
 from docindex.index.reader import IndexReader
-from docindex.kernels.arrays import I64
 from docindex.query.resolve import Id, Text
 from docindex.reading.registry import symbol_reader
 from docindex.sql.scalars import Functions
@@ -187,7 +187,7 @@ class DocumentTexts:
         if number is None or query is None:
             return None
         marks = _marks(open=open_, close=close, ellipsis=ellipsis)
-        length = argument_checks.whole_number("symbols", _SYMBOLS if symbols is None else symbols)
+        length = arguments.whole_number("symbols", _SYMBOLS if symbols is None else symbols)
         reader = self._source.reader(schema_name(schema))
         text, ranges = self._shared(reader, number, query)
         return None if text is None else writable(snippet(text, ranges, length, reader.recipe.reading, marks))

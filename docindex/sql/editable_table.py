@@ -15,7 +15,7 @@ from typing import Any
 
 import apsw
 
-from docindex.argument_checks import shown
+from docindex.arguments import shown
 from docindex.errors import CorruptIndex, NotAnIndex, TextNotKept
 from docindex.index.items import checked_key, incoming
 from docindex.query.resolve import Id
@@ -23,19 +23,13 @@ from docindex.sql.document_changes import meta_from_json, put_document
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, full_text
 from docindex.sql.sql_values import Value, as_integer, as_text, as_time, errors_from, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
-from docindex.storage import (
-    app_rows,
-    app_tables,
-    check,
-    content_writer,
-    contents,
-    document_removal,
-    host_connection,
-    migrations,
-    pending,
-)
-from docindex.storage.documents import Listed, id_of, listed, listed_as
-from docindex.storage.incoming_documents import Incoming
+from docindex.storage import check, migrations, pending
+from docindex.storage.followed import rows as app_rows
+from docindex.storage.followed import tables
+from docindex.storage.hosts import index_there
+from docindex.storage.rows import content_writer, contents, document_removal
+from docindex.storage.rows.documents import Listed, id_of, listed, listed_as
+from docindex.storage.rows.incoming_documents import Incoming
 from docindex.storage.tables import SourceRow
 
 _COLUMNS = ("key", "id", "text", "meta", "added_at")
@@ -93,7 +87,7 @@ class DocIndexModule:
         if db.txn_state(schema) != apsw.SQLITE_TXN_WRITE:
             return False
         with self._databases.host.undisturbed() as undisturbed:
-            return host_connection.is_writing_statement(undisturbed)
+            return index_there.is_writing_statement(undisturbed)
 
     def _refuse_other_database(self, schema: str) -> None:
         with self._databases.host.undisturbed() as db:
@@ -249,7 +243,7 @@ class FollowedTable(DocIndexTable):
     def source_in(self, db: apsw.Connection) -> str:
         """The table of the app, under the name that the index has for it."""
         with errors_from("doc_index"):  # if the index was told to follow it no longer
-            return app_tables.source(db, self._source).name
+            return tables.source(db, self._source).name
 
     def Destroy(self) -> None:
         """Stop following the table, and remove its documents."""
@@ -260,7 +254,7 @@ class FollowedTable(DocIndexTable):
         command = fields[-1]
         if command == "rebuild":
             with self.located.transactions.writing() as db:
-                app_tables.rebuild(db, self.source_in(db))
+                tables.rebuild(db, self.source_in(db))
         elif command == "integrity-check":
             with self.located.transactions.reading() as db:
                 for finding in check.findings(db, self.located.reader.recipe, lambda: None):

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from docindex.errors import NotAnIndex, ReadOnly, UnreadableFile
 from docindex.sql.register import register_on
-from docindex.storage import host_connection, user_sql
-from docindex.storage.connection import Connection, Store
-from docindex.storage.user_sql import Rows, UserBindings
+from docindex.storage.file import user_sql
+from docindex.storage.file.connection import Connection, Store
+from docindex.storage.file.user_sql import Rows, UserBindings
+from docindex.storage.hosts import index_there
 
 _TIMEOUT_S = 10.0
 
@@ -27,7 +28,7 @@ def ask(path: str, sql: str, bindings: UserBindings = (), *, write: bool = False
                     return _read(db, sql, bindings), 0
                 return user_sql.answer_writing(db, sql, bindings), db.changes()
             except NotAnIndex as error:
-                if host_connection.index_schemas(db):
+                if index_there.index_schemas(db):
                     raise
                 raise NotAnIndex(
                     f"{path} is not a docindex index, and the statement asks for one; name an index", path

@@ -27,7 +27,8 @@ from docindex.sql.virtual_tables import (
     declaration,
     decoded,
 )
-from docindex.storage import contents, documents, postings
+from docindex.storage.postings import lookup
+from docindex.storage.rows import contents, documents
 
 _DOCUMENTS_AT_A_TIME = 1000
 
@@ -80,7 +81,7 @@ def _of_hash(scope: Scope, shown: int) -> list[FingerprintPosition]:
     wanted = np.array([shown], np.uint64) << HASH_SHIFT
     # The inverted index may name contents that have only the high bits of the hash, or that were removed. The
     # first kind adds no position below; the second kind has no document.
-    found = [np.empty(0, np.int64), *(some for _, some in postings.look_up(scope.db, wanted))]
+    found = [np.empty(0, np.int64), *(some for _, some in lookup.look_up(scope.db, wanted))]
     places = []
     for content, _, document in scope.documents_of(np.unique(np.concatenate(found))):
         hashes, positions = contents.fingerprints_of(scope.db, content, scope.recipe.window)

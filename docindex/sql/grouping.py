@@ -10,16 +10,16 @@ import contextlib
 import json
 from collections.abc import Iterator
 
-from docindex import argument_checks
-from docindex.checkpoints import stopped_by
+from docindex import arguments
+from docindex.cancellation import stopped_by
 from docindex.errors import Cancelled
 from docindex.index.writer import Index
-from docindex.query.defaults import SAME_WORK
+from docindex.query.measures import SAME_WORK
 from docindex.recipe import Recipe
 from docindex.sql.sources import IndexSource
 from docindex.sql.sql_values import Value, text_or_id, type_name
-from docindex.storage.connection import Store
-from docindex.storage.connector import MEMORY
+from docindex.storage.file.connection import Store
+from docindex.storage.file.connector import MEMORY
 from docindex.storage.migrations import prepare
 
 # Texts with this many characters are sketched together. Smaller batches take longer, larger ones more memory.
@@ -47,7 +47,7 @@ class SimilarRows:
         query = text_or_id(text)
         if not isinstance(query, str):
             raise TypeError(f"text must be TEXT, not {type_name(text)}")
-        least = argument_checks.share(
+        least = arguments.share(
             "min_resemblance", SAME_WORK if min_resemblance is None else min_resemblance, above_zero=True
         )
         if self._least not in (None, least):

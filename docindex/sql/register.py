@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import apsw
 
-from docindex import argument_checks
-from docindex.checkpoints import stopped_by
+from docindex import arguments
+from docindex.cancellation import stopped_by
 from docindex.index.reader import IndexReader
 from docindex.sql.document_changes import DocumentChanges
 from docindex.sql.document_texts import DocumentTexts
@@ -27,7 +27,7 @@ from docindex.sql.sources import ConnectionDatabases, GivenIndex, IndexSource
 from docindex.sql.sql_values import Value, errors_from
 from docindex.sql.table_functions import TABLES, TableFunction
 from docindex.sql.virtual_tables import TableModule
-from docindex.storage.hosts import ApswHost, Sqlite3Host
+from docindex.storage.hosts.connections import ApswHost, Sqlite3Host
 
 # When a process ends, Python may free apsw before a connection that the host has hidden well, for example in
 # the module sys. A statement on a table that is still open then calls functions of apsw that are gone, which
@@ -74,9 +74,9 @@ def register(
     """
     if not (index is None or isinstance(index, IndexReader)):
         raise TypeError(f"index must be an index that docindex.open returned, or None, not {index!r}")
-    limit_s = None if limit_s is None else argument_checks.seconds("limit_s", limit_s)
+    limit_s = None if limit_s is None else arguments.seconds("limit_s", limit_s)
     if most_text_bytes is not None:
-        argument_checks.whole_number("most_text_bytes", most_text_bytes, least=1)
+        arguments.whole_number("most_text_bytes", most_text_bytes, least=1)
     if isinstance(connection, apsw.Connection):
         if limit_s is not None or most_text_bytes is not None:
             raise ValueError(

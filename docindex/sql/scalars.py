@@ -10,12 +10,12 @@ from typing import Protocol
 
 import numpy as np
 
+from docindex.arrays.ranges import U16, U64
 from docindex.index.reader import IndexReader
 from docindex.index.scopes import open_scope
 from docindex.index.texts import shares
-from docindex.kernels.arrays import U16, U64
-from docindex.kernels.feature_filter import acceptance
-from docindex.kernels.minhash import features
+from docindex.minhash.feature_filter import acceptance
+from docindex.minhash.slots import features
 from docindex.query.compare import measure_texts
 from docindex.query.resolve import Id, Text, kept_text, resolve
 from docindex.reading.registry import symbol_reader

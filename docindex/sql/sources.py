@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 import apsw
 
-from docindex.argument_checks import shown
+from docindex.arguments import shown
 from docindex.errors import NotAnIndex
 from docindex.index.pending_changes import index_some, remove_all
 from docindex.index.reader import IndexReader
@@ -25,11 +25,14 @@ from docindex.query.resolve import Id, Text, kept_text, resolve, unknown
 from docindex.query.scope import Scope
 from docindex.recipe import Recipe
 from docindex.sql.sql_values import Value, text_or_id
-from docindex.storage import app_schema, app_tables, host_connection, migrations
-from docindex.storage.documents import id_of, is_key
-from docindex.storage.host_connection import HostTransactions, change_of_its_own
-from docindex.storage.hosts import Host
+from docindex.storage import migrations
+from docindex.storage.followed import schema as app_schema
+from docindex.storage.followed import tables
+from docindex.storage.hosts import index_there
+from docindex.storage.hosts.connections import Host
+from docindex.storage.hosts.index_there import HostTransactions, change_of_its_own
 from docindex.storage.migrations import Version
+from docindex.storage.rows.documents import id_of, is_key
 from docindex.storage.tables import SourceRow
 
 
@@ -114,7 +117,7 @@ class ConnectionDatabases:
         """The index in a schema, whose tables are locked; None if there is no such index."""
         # Nothing is read before: a transaction that has read does not wait for another writer.
         for name in self._names(db) if schema is None else [schema]:
-            if host_connection.lock_tables(db, name) and (place := self._if_index(db, name)):
+            if index_there.lock_tables(db, name) and (place := self._if_index(db, name)):
                 return place
         return None
 
@@ -127,7 +130,7 @@ class ConnectionDatabases:
         with self.host.undisturbed() as db:
             if known := self._unchanged("main"):
                 return known.reader
-            schemas = host_connection.index_schemas(db)
+            schemas = index_there.index_schemas(db)
             return self._in_schema(schemas[0]).reader if schemas else None
 
     def refuse_interrupted(self) -> None:
@@ -144,7 +147,7 @@ class ConnectionDatabases:
                 migrations.make_index(db, Recipe())
             place = self.located(schema)
             with place.transactions.writing(indexes_queue=False) as writing:
-                app_tables.follow(writing, source)
+                tables.follow(writing, source)
 
     def unfollow(self, schema: str, name: str) -> None:
         """Let the index in a database no longer follow a table, and remove its documents."""
@@ -154,13 +157,13 @@ class ConnectionDatabases:
             place.transactions.writing(indexes_queue=False) as db,
             contextlib.suppress(KeyError),  # it was unfollowed before
         ):
-            remove_all(db, app_tables.unfollow(db, name))
+            remove_all(db, tables.unfollow(db, name))
 
     def _names(self, db: apsw.Connection) -> Iterator[str]:
         """The names of all databases. The main one is most often right, and asking is a statement."""
         if "main" in self._known:
             yield "main"
-        yield from host_connection.all_schemas(db)
+        yield from index_there.all_schemas(db)
 
     def _if_index(self, db: apsw.Connection, schema: str) -> LocatedIndex | None:
         if known := self._unchanged(schema):
@@ -190,12 +193,12 @@ class ConnectionDatabases:
 
 def _index_schema(db: apsw.Connection, wanted: str | None) -> str:
     """The name of a schema that is an index: the wanted one, or the first."""
-    names = host_connection.all_schemas(db)
+    names = index_there.all_schemas(db)
     if wanted is not None:
         if wanted not in names or not migrations.is_index(db, wanted):
             raise _not_an_index(wanted, names)
         return wanted
-    for name in host_connection.index_schemas(db):
+    for name in index_there.index_schemas(db):
         return name
     for name in names:
         migrations.is_index(db, name)  # raises SchemaTooNew, which says more than the error below

@@ -11,15 +11,15 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from docindex import argument_checks
-from docindex.argument_checks import shown
-from docindex.checkpoints import checkpoint
+from docindex import arguments as argument_checks
+from docindex.arguments import shown
+from docindex.cancellation import checkpoint
 from docindex.index.reader import IndexReader
 from docindex.index.texts import fingerprints
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.sql.sources import IndexSource, asked, full_text
 from docindex.sql.sql_values import Value, schema_name, type_name, writable
-from docindex.storage.user_sql import HarmlessCondition
+from docindex.storage.file.user_sql import HarmlessCondition
 
 Row = tuple[Any, ...]
 

@@ -12,18 +12,22 @@ from typing import Any
 import apsw
 import numpy as np
 
+from docindex.arrays.ranges import I64, U64, mix
 from docindex.errors import CorruptIndex, DocIndexError, OutOfDate, RecipeError
-from docindex.kernels.arrays import I64, U64, mix
-from docindex.kernels.minhash import features
+from docindex.minhash.slots import features
 from docindex.recipe import Recipe
-from docindex.storage import app_rows, app_tables, app_triggers, contents, extractions, segments, tallies
-from docindex.storage.batch_rows import PART_BITS
-from docindex.storage.rows import OUR_TABLES, PREFIX, row_sum, rows, stream, value
-from docindex.storage.simhash_index import bands_of
-from docindex.storage.slot_bytes import slots_in
+from docindex.storage import tallies
+from docindex.storage.followed import rows as app_rows
+from docindex.storage.followed import tables, triggers
+from docindex.storage.postings import segments
+from docindex.storage.postings.simhash_index import bands_of
+from docindex.storage.rows import contents, extractions
+from docindex.storage.rows.batch_rows import PART_BITS
+from docindex.storage.rows.contents import traits_of
+from docindex.storage.rows.slot_bytes import slots_in
+from docindex.storage.statements import OUR_TABLES, PREFIX, row_sum, rows, stream, value
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
 from docindex.storage.tallies import Tally
-from docindex.storage.traits import traits_of
 
 _MOST_FINDINGS = 100
 _ROWS_AT_A_TIME = 8192
@@ -287,7 +291,7 @@ def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 
 def _sources(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
-    for source in app_tables.sources(db):
+    for source in tables.sources(db):
         try:
             missing = app_rows.missing(db, source)
         except apsw.SQLError as error:
@@ -298,7 +302,7 @@ def _sources(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
                 f"rows of the table {source.name!r} that are not in the index: {missing}; "
                 "rebuild its documents"
             )
-        if lost := app_triggers.lost_triggers(db, source):
+        if lost := triggers.lost_triggers(db, source):
             yield (
                 f"triggers of the table {source.name!r} are missing or changed ({', '.join(lost)}), so the "
                 "index may miss changes; rebuild its documents, which makes the triggers again"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from docindex.storage.rows import checksum_bytes
+from docindex.storage.statements import checksum_bytes
 from docindex.storage.values import signed
 
 # The bytes of a checksum: each column begins with its type. The names list the columns.

@@ -14,13 +14,17 @@ import apsw
 import numpy as np
 
 from docindex.errors import DiskFull, UnreadableFile
-from docindex.kernels.winnowing import winnowing_density
 from docindex.recipe import Recipe
-from docindex.storage import document_lookup, postings, segment_writer, tallies, write_ahead_log
-from docindex.storage.connection import Store
-from docindex.storage.connector import NO_ROOM
-from docindex.storage.rows import PREFIX, column_lists, rows, value
-from docindex.storage.segments import FINGERPRINTS, segments_of
+from docindex.storage import tallies
+from docindex.storage.file import write_ahead_log
+from docindex.storage.file.connection import Store
+from docindex.storage.file.connector import NO_ROOM
+from docindex.storage.postings import lookup as postings
+from docindex.storage.postings import segment_writer
+from docindex.storage.postings.segments import FINGERPRINTS, segments_of
+from docindex.storage.rows import document_lookup
+from docindex.storage.statements import PREFIX, column_lists, rows, value
+from docindex.winnowing.selection import winnowing_density
 
 _PAGES_AT_A_TIME = 1000
 _ROWS_AT_A_TIME = 1 << 15

@@ -22,8 +22,8 @@ import apsw
 from docindex.errors import CorruptIndex, NotAnIndex, RecipeMismatch, SchemaTooNew, SchemaTooOld
 from docindex.recipe import Recipe
 from docindex.storage import untrusted
-from docindex.storage.connection import Store
-from docindex.storage.rows import PREFIX, rows, value
+from docindex.storage.file.connection import Store
+from docindex.storage.statements import PREFIX, rows, value
 from docindex.storage.tables import RECIPE, RecipeRow
 from docindex.storage.values import quoted
 

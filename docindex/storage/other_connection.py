@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from docindex.kernels.arrays import I64
+from docindex.arrays.ranges import I64
 
 
 class OtherConnection(ABC):

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import apsw
 
-from docindex.storage import app_rows, document_lookup
-from docindex.storage.incoming_documents import Incoming
-from docindex.storage.rows import PREFIX, checked_counter, rows, stream
+from docindex.storage.followed import rows as app_rows
+from docindex.storage.rows import document_lookup
+from docindex.storage.rows.incoming_documents import Incoming
+from docindex.storage.statements import PREFIX, checked_counter, rows, stream
 
 _SOME = "select key, id, text, meta from main.docindex_pending order by id, key"
 _PUT = "insert or replace into main.docindex_pending (key, id, text, meta) values (?, ?, ?, ?)"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from docindex.storage.halved_sums import content_sum, document_sum
-from docindex.storage.rows import PREFIX, row_sum
+from docindex.storage.statements import PREFIX, row_sum
 
 R = TypeVar("R", bound="tuple[Any, ...]")
 

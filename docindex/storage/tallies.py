@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 import apsw
 import numpy as np
 
+from docindex.arrays.ranges import I64, U64, mix
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U64, mix
-from docindex.storage.rows import rows
+from docindex.storage.statements import rows
 from docindex.storage.values import signed
 
 Name = Literal[
@@ -37,7 +37,7 @@ _NOTE = "update main.docindex_tally set rows = rows + ?1, total = (total | ?2) -
 _STORED = "select rows, total from main.docindex_tally where name = ?"
 
 # For fewer rows than this, numbers are mixed without numpy, whose calls take longer than the work. The
-# constants are those of `docindex.kernels.arrays.mix`.
+# constants are those of `docindex.arrays.ranges.mix`.
 _FEW = 40
 _BITS = (1 << 64) - 1
 _MIX_1, _MIX_2 = 0x3C79AC492BA7B653, 0x1C69B3F74AC4AE35

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import apsw
 
 from docindex.errors import CorruptIndex
-from docindex.storage.rows import rows
+from docindex.storage.statements import rows
 
 _SWITCHES = {
     apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,

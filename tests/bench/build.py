@@ -15,8 +15,8 @@ import numpy as np
 
 import docindex
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import segment_writer
-from docindex.storage.content_writer import NO_POSTINGS, NewPostings, Postings
+from docindex.storage.postings import segment_writer
+from docindex.storage.postings.segments import NO_POSTINGS, NewPostings, Postings
 from tests.bench import corpus, material
 
 TARGETS = {"M": (0.9, 0.55), "notes": (0.5, 0.35), "large": (0.6, 0.4)}

@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 
 import docindex
-from docindex.folders.exact_copies import find_copies, known_files
-from docindex.folders.file_content import read_file
-from docindex.folders.path_keys import key_of, root_of
-from docindex.folders.scanner import scan
-from docindex.folders.walk import Skipped
+from docindex.folders.finding.exact_copies import find_copies, known_files
+from docindex.folders.scanning.file_content import read_file
+from docindex.folders.scanning.scanner import scan
+from docindex.folders.walking.path_keys import key_of, root_of
+from docindex.folders.walking.walk import Skipped
 from tests.bench.corpus import distinct_files
 
 OLD = 10**18

@@ -24,9 +24,9 @@ from xml.parsers import expat
 import olefile
 import pypdfium2
 
-from docindex.frontends.extractor import Extractor
 from docindex.frontends.front_end import ExtractionOptions
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.extractor import Extractor
+from docindex.frontends.isolated.messages import Source
 from docindex.frontends.recognition import by_extension
 from tests.frontends.writers import CONTAINERS, WRITERS
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from docindex import Recipe
-from docindex.kernels.winnowing import select_fingerprints
 from docindex.reading.registry import symbol_reader
+from docindex.winnowing.selection import select_fingerprints
 from tests.bench import corpus
 
 sketching = importlib.import_module("docindex.sketching.sketcher")

@@ -4,8 +4,8 @@ import time
 
 import numpy as np
 
-from docindex.kernels import minhash
-from docindex.kernels.arrays import mix, owners
+from docindex.arrays.ranges import mix, owners
+from docindex.minhash import slots
 
 SLOTS = 128
 SIZES = (10, 100, 1000, 10_000, 100_000)
@@ -55,15 +55,15 @@ def cost(fill, size):
 
 
 def fast(hashes, starts):
-    return minhash.stored_slots(minhash.slot_keys(hashes, starts, SLOTS))
+    return slots.stored_slots(slots.slot_keys(hashes, starts, SLOTS))
 
 
 def one_permutation(hashes, starts):
     """Each hash falls into one bin; empty bins borrow from the next full one (Shrivastava and Li, 2014)."""
-    filled = np.full((len(starts) - 1, SLOTS), minhash.EMPTY_KEY)
+    filled = np.full((len(starts) - 1, SLOTS), slots.EMPTY_KEY)
     bins = owners(starts) * SLOTS + (hashes >> np.uint64(57)).view(np.int64)
     np.minimum.at(filled.reshape(-1), bins, hashes << np.uint64(7))
-    empty = filled == minhash.EMPTY_KEY
+    empty = filled == slots.EMPTY_KEY
     places = np.where(empty, 2 * SLOTS, np.arange(SLOTS))
     following = np.minimum.accumulate(np.hstack([places, places + SLOTS])[:, ::-1], axis=1)[:, ::-1][
         :, :SLOTS

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 import docindex
-from docindex.storage import segment_writer, simhash_index, tallies
-from docindex.storage.content_writer import NO_POSTINGS, NewPostings, Postings
+from docindex.storage import tallies
+from docindex.storage.postings import segment_writer, simhash_index
+from docindex.storage.postings.segments import NO_POSTINGS, NewPostings, Postings
 
 COUNT = 1_000_000
 ROWS_PER_COMMIT = 5000

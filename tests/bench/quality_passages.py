@@ -4,7 +4,7 @@ import collections
 
 import numpy as np
 
-from docindex.query.passages import passages
+from docindex.query.regions.passages import passages
 from docindex.recipe import Recipe
 from tests.bench import corpora
 

@@ -1,7 +1,8 @@
 """Measure which order of the answers of `search` puts the right documents first.
 
 Each formula is computed from the sets of fingerprint hashes; the last two are those of `search`. (A test of
-`docindex.query.ranking` holds the library to them.) The table in `docindex.query.ranking` comes from here.
+`docindex.query.search.scoring` holds the library to them.) The table in `docindex.query.search.ranking` comes
+from here.
 """
 
 import collections
@@ -11,10 +12,10 @@ import random
 import numpy as np
 
 from docindex import Recipe
-from docindex.kernels.arrays import ranges
-from docindex.query.ranking import LEAST_MEAN, SAMPLE
+from docindex.arrays.ranges import ranges
+from docindex.query.search.ranking import LEAST_MEAN, SAMPLE
 from docindex.sketching.single_text import text_fingerprints
-from docindex.storage.contents import as_stored
+from docindex.storage.rows.contents import as_stored
 from tests.bench import corpora
 
 RECIPES = (Recipe(k=25, window=26), Recipe(k=15, window=36))

@@ -5,8 +5,8 @@ import itertools
 import math
 import time
 
-from docindex.query.passages import passages
-from docindex.query.regions import regions
+from docindex.query.regions.passages import passages
+from docindex.query.regions.regions import regions
 from docindex.recipe import Recipe
 from tests.bench import corpora
 

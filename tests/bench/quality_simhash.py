@@ -13,7 +13,7 @@ import docindex
 from docindex import Recipe
 from docindex.query.near import DEFAULT_DISTANCE
 from docindex.sketching.single_text import shingle_set, word_hashes
-from docindex.sketching.word_weights import word_weights
+from docindex.sketching.weighted_words import word_weights
 from tests.bench import corpora
 
 MOST = 12

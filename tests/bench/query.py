@@ -24,8 +24,8 @@ import numpy as np
 
 import docindex
 from docindex.sketching.single_text import text_fingerprints
-from docindex.storage.contents import as_stored, fingerprints_of
-from docindex.storage.segments import all_segments, keys_with
+from docindex.storage.postings.segments import all_segments, keys_with
+from docindex.storage.rows.contents import as_stored, fingerprints_of
 from tests.bench import corpus
 
 QUERIES = 60

@@ -21,7 +21,7 @@ STAGES = {
     "words": [
         "sketching.sketcher:words_of",
         "sketching.sketcher:word_spans",
-        "kernels.winnowing:RunHasher.take",
+        "winnowing.selection:RunHasher.take",
         "sketching.sketcher:simhash_words",
     ],
     "shingles": [
@@ -29,7 +29,7 @@ STAGES = {
         "sketching.sketcher:shingle_tokens",
         "sketching.sketcher:Shingler.add",
     ],
-    "min-hash": ["kernels.minhash:slot_keys", "kernels.minhash:stored_slots", "sketching.sketcher:features"],
+    "min-hash": ["minhash.slots:slot_keys", "minhash.slots:stored_slots", "sketching.sketcher:features"],
     "distinct counts": [
         "sketching.sketcher:distinct_counts",
         "sketching.sketcher:_different",

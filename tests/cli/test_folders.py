@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from docindex.cli import main
-from docindex.cli.wording import size
+from docindex.shown.wording import size
 from tests.frontends.office import docx_of
 
 HOME = Path(__file__).parents[1] / "samples" / "home"

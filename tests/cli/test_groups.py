@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from docindex.cli import main, output
-from docindex.cli.findings_summary import summary_lines
+from docindex.cli.commands.dups import summary_lines
 from docindex.folders import CopyGroup, Findings, PlannedFile
 from tests.trial_home import made_home
 

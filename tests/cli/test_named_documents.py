@@ -11,8 +11,9 @@ import pytest
 
 import docindex
 from docindex.cli import main
-from docindex.cli.typed_paths import display_path, typed_key
+from docindex.cli.typed_paths import typed_key
 from docindex.folders import key_of
+from docindex.shown.paths import display_path
 from tests.cli.test_compare import A, B
 from tests.frontends.office import docx_of
 

@@ -12,7 +12,7 @@ import pytest
 import docindex
 from docindex import folders
 from docindex.cli import main
-from tests.crash.test_full_disk import SMALL_DISK
+from tests.trials.crash.test_full_disk import SMALL_DISK
 
 
 def run(capsys, *arguments):

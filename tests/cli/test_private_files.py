@@ -9,7 +9,8 @@ import apsw
 import pytest
 
 import docindex
-from docindex.cli import main, review_command
+from docindex.cli import main
+from docindex.cli.commands import review
 from docindex.default_path import default_path, settings_name
 
 TEXT = "A private letter that nobody else may read, with enough words to be found again. " * 20
@@ -61,7 +62,7 @@ def test_own_folders_and_all_files_that_commands_write_are_private(capsys, monke
     capsys.readouterr()
     assert main(["dups", "--kind", "exact", "--json", "letters"]) == 0
     plan = capsys.readouterr().out
-    assert review_command._new_plan(["letters"])[0] == "docindex-plan.json"
+    assert review._new_plan(["letters"])[0] == "docindex-plan.json"
     Path("typed.json").write_text(plan)
     assert main(["act", "typed.json", "--delete", "--no-dry-run"]) == 0
     assert mode("page.html") == mode("docindex-plan.json") == 0o600

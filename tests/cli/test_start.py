@@ -91,5 +91,5 @@ def test_exact_copies_are_found_without_an_index(tmp_path, monkeypatch):
     monkeypatch.setenv("DOCINDEX", str(tmp_path / "own.docindex"))
     names = imported_by("dups", "-q", "--kind", "exact", str(tmp_path))
     assert names.isdisjoint({"numpy", "apsw", "rich", "jinja2", "docindex.opening"})
-    assert names.isdisjoint({"json", "ctypes", "docindex.frontends", "docindex.folders.plan"})
+    assert names.isdisjoint({"json", "ctypes", "docindex.frontends", "docindex.folders.planning.plan"})
     assert not (tmp_path / "own.docindex").exists()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from docindex.folders.path_keys import root_of
+from docindex.folders.walking.path_keys import root_of
 
 
 @pytest.fixture(autouse=True)

@@ -10,14 +10,14 @@ import subprocess
 import pytest
 
 from docindex.errors import DiskFull
-from docindex.folders import journal as journals
-from docindex.folders import places
-from docindex.folders.journal import Journal
-from docindex.folders.keep_rules import KEEP
-from docindex.folders.path_keys import key_of, path_of, root_of
-from docindex.folders.places import place_at
-from docindex.folders.removal import HOW, remove_copies
-from docindex.folders.trash import from_trash
+from docindex.folders.acting import journal as journals
+from docindex.folders.acting import places
+from docindex.folders.acting.journal import Journal
+from docindex.folders.acting.places import place_at
+from docindex.folders.acting.removal import HOW, remove_copies
+from docindex.folders.acting.trash import from_trash
+from docindex.folders.planning.keep_rules import KEEP
+from docindex.folders.walking.path_keys import key_of, path_of, root_of
 from tests.folders.trees import contents_of, copied, from_json, planned, to_json, tree
 
 

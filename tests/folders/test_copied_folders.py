@@ -220,7 +220,7 @@ def test_a_file_that_changed_after_the_plan_stays(home, tmp_path):
 
 
 def test_a_folder_pair_is_looked_at_once_however_many_files_it_shares(tmp_path, monkeypatch):
-    from docindex.folders import folder_pairs
+    from docindex.folders.finding import folder_pairs
 
     for side in ("one", "two"):
         for number in range(60):

@@ -9,7 +9,7 @@ import pytest
 
 import docindex
 from docindex import folders
-from docindex.folders.file_content import read_file
+from docindex.folders.scanning.file_content import read_file
 from tests.storage.test_handles import is_locked, opened
 
 # The tests are about locks that Unix drops when a file is closed.

@@ -10,8 +10,9 @@ import pytest
 
 import docindex
 from docindex import folders
-from docindex.folders import exact_findings, file_reader
-from docindex.folders.file_reader import AT_ONCE
+from docindex.folders.finding import exact_findings
+from docindex.folders.walking import file_reader
+from docindex.folders.walking.file_reader import AT_ONCE
 from tests.folders.trees import copied, tree
 
 EVERYTHING = folders.WalkOptions(hidden=True, ignore=False)
@@ -60,7 +61,7 @@ def test_only_files_that_share_their_size_are_read(tmp_path, monkeypatch):
     read = read_paths(monkeypatch)
     digested, digest_of = [], file_reader.digest_of
     monkeypatch.setattr(
-        "docindex.folders.exact_copies.digest_of",
+        "docindex.folders.finding.exact_copies.digest_of",
         lambda *given: digested.append(given[0]) or digest_of(*given),
     )
     groups = folders.find_exact([tmp_path]).copies

@@ -13,18 +13,17 @@ import pytest
 import docindex
 from docindex import folders
 from docindex.cli import text_input
-from docindex.folders import root_scan
+from docindex.folders.scanning import root_scan
 from docindex.frontends import (
     Extracted,
     FrontEnd,
     NotExtracted,
     SourcePart,
     TextBuilder,
-    extractor,
     recognition,
     source_documents,
-    work_budget,
 )
+from docindex.frontends.isolated import extractor, work_budget
 from docindex.index import adding
 from tests.frontends.offered import offer
 from tests.frontends.office import docx_of

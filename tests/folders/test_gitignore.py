@@ -13,8 +13,8 @@ import time
 
 import pytest
 
-from docindex.folders import gitignore
-from docindex.folders.gitignore import IgnoreRules
+from docindex.folders.walking import gitignore
+from docindex.folders.walking.gitignore import IgnoreRules
 
 PIECES = (
     *(b"a", b"b", b"c", b"/", b"/", b"*", b"*", b"**", b"**/", b"/**"),

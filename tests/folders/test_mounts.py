@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from docindex.folders import mounts
-from docindex.folders.journal import Journal
-from docindex.folders.mounts import Mounts
-from docindex.folders.removal import HOW, remove_copies
+from docindex.folders.acting import mounts
+from docindex.folders.acting.journal import Journal
+from docindex.folders.acting.mounts import Mounts
+from docindex.folders.acting.removal import HOW, remove_copies
 from tests.folders.trees import contents_of, copied, planned
 
 TABLE = r"""

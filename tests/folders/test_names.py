@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from docindex.folders.path_keys import key_of, path_of
+from docindex.folders.walking.path_keys import key_of, path_of
 
 PIECES = [
     b"!",

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from docindex import folders
-from docindex.folders.originals import copy_signs, mark_in
+from docindex.folders.planning.keep_rules import copy_signs, mark_in
 from tests.folders.trees import copied
 
 

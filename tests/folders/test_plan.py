@@ -8,8 +8,8 @@ import re
 import pytest
 
 from docindex import folders
-from docindex.folders.path_keys import key_of, path_of
-from docindex.folders.plan import Plan
+from docindex.folders.planning.plan import Plan
+from docindex.folders.walking.path_keys import key_of, path_of
 from tests.folders.trees import contents_of, copied, from_json, planned, to_json, tree
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import docindex
 from docindex import folders
-from docindex.folders.plan_review import files_of
+from docindex.folders.review import files_of
 from tests.folders.test_copied_folders import ALL, tree_with_copied_folders
 from tests.folders.trees import contents_of, copied
 
@@ -283,7 +283,7 @@ def test_a_plan_of_thousands_of_groups_is_saved_without_writing_each_group_again
     path.write_text(json.dumps({"docindex-plan": 1, "groups": groups}))
     file = folders.ReviewFile.read(path)
     file.save()
-    from docindex.folders import plan_review
+    from docindex.folders import review as plan_review
 
     written, original = [], plan_review.planned_record
     monkeypatch.setattr(plan_review, "planned_record", lambda group: written.append(group) or original(group))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from docindex.folders import system
-from docindex.folders.path_keys import with_slashes
-from docindex.folders.walk import Skipped, WalkOptions, walk_files
+from docindex.folders.walking import system
+from docindex.folders.walking.path_keys import with_slashes
+from docindex.folders.walking.walk import Skipped, WalkOptions, walk_files
 
 PACKAGE = Path(__file__).parents[2] / "docindex"
 
@@ -208,5 +208,5 @@ def test_a_walk_finds_the_same_files_where_folders_have_no_descriptors(tmp_path,
 
 def test_keys_have_forward_slashes_everywhere(monkeypatch):
     assert with_slashes(rb"C:\home\ada") == rb"C:\home\ada"  # a backslash belongs to a name on Unix
-    monkeypatch.setattr("docindex.folders.path_keys.os.sep", "\\")
+    monkeypatch.setattr("docindex.folders.walking.path_keys.os.sep", "\\")
     assert with_slashes(rb"C:\home\ada") == b"C:/home/ada"

@@ -16,7 +16,8 @@ import pytest
 
 import docindex
 from docindex import folders
-from docindex.folders import journal, system
+from docindex.folders.acting import journal
+from docindex.folders.walking import system
 from tests.folders.desktop_app import Application
 from tests.storage.texts import prose
 

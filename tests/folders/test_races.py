@@ -14,10 +14,10 @@ import time
 
 import pytest
 
-from docindex.folders import removal, write_guard
-from docindex.folders.journal import Journal
-from docindex.folders.path_keys import key_of
-from docindex.folders.removal import remove_copies
+from docindex.folders.acting import removal, write_guard
+from docindex.folders.acting.journal import Journal
+from docindex.folders.acting.removal import remove_copies
+from docindex.folders.walking.path_keys import key_of
 from tests.folders.trees import contents_of, copied, planned, to_json, undo
 
 
@@ -68,9 +68,9 @@ def test_a_kill_at_any_moment_loses_nothing(root, tmp_path, how, seed):
     plan_file = tmp_path / "plan.json"
     plan_file.write_text(to_json(planned(root)))
     program = (
-        "import sys; from docindex.folders.plan import Plan\n"
-        "from docindex.folders.removal import remove_copies\n"
-        "from docindex.folders.journal import Journal; print('ready', flush=True)\n"
+        "import sys; from docindex.folders.planning.plan import Plan\n"
+        "from docindex.folders.acting.removal import remove_copies\n"
+        "from docindex.folders.acting.journal import Journal; print('ready', flush=True)\n"
         "groups = Plan.from_json(open(sys.argv[1]).read()).groups\n"
         "with Journal(sys.argv[3]) as journal:\n"
         "    for one in remove_copies(groups, sys.argv[2], dry_run=False, journal=journal): pass"

@@ -7,8 +7,9 @@ import os
 import pytest
 
 from docindex import folders
-from docindex.folders import exact_findings, read_ahead
-from docindex.folders.read_ahead import AT_A_TIME
+from docindex.folders.finding import exact_findings
+from docindex.folders.finding import exact_findings as read_ahead
+from docindex.folders.finding.exact_findings import AT_A_TIME
 
 
 @pytest.fixture

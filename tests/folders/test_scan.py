@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 
 import docindex
-from docindex.folders import file_readers, find, root_changes, root_scan
-from docindex.folders.exact_copies import find_copies, known_files
-from docindex.folders.file_presence import FilePresence
-from docindex.folders.file_reader import NotReadable
-from docindex.folders.likeness import LikenessLimits, find_likenesses
-from docindex.folders.path_keys import key_of, path_of, root_of
-from docindex.folders.scanner import scan
-from docindex.folders.system import LastFolder
-from docindex.folders.walk import FailedFile, Skipped, WalkOptions
+from docindex.folders import find
+from docindex.folders.finding.exact_copies import find_copies, known_files
+from docindex.folders.finding.likeness import LikenessLimits, find_likenesses
+from docindex.folders.scanning import file_readers, root_changes, root_scan
+from docindex.folders.scanning.root_changes import FilePresence
+from docindex.folders.scanning.scanner import scan
+from docindex.folders.walking.file_reader import NotReadable
+from docindex.folders.walking.path_keys import key_of, path_of, root_of
+from docindex.folders.walking.system import LastFolder
+from docindex.folders.walking.walk import FailedFile, Skipped, WalkOptions
 from docindex.index import adding
-from docindex.storage import file_rows
+from docindex.storage.rows import files as file_rows
 from tests.folders import hostile
 from tests.storage.texts import prose
 
@@ -69,7 +70,7 @@ def test_files_without_permission_are_counted_and_tried_again(tmp_path):
     wanted, _ = hostile.make(folder)
     locked = hostile.lock(folder)
     program = (
-        "import os, sys, docindex; from docindex.folders.scanner import scan\n"
+        "import os, sys, docindex; from docindex.folders.scanning.scanner import scan\n"
         "roots = [os.fsencode(sys.argv[1])]\n"
         "with docindex.open(':memory:') as index, docindex.open(':memory:') as warm:\n"
         "    scan(warm, roots)  # loads what another user may not be able to read later\n"
@@ -255,7 +256,7 @@ def test_a_file_that_changes_while_it_is_read_is_tried_again(index, folder, monk
                 (folder / "a.txt").write_text("longer than it was before")
         return read(descriptor)
 
-    monkeypatch.setattr("docindex.folders.file_reader.os.fstat", changing)
+    monkeypatch.setattr("docindex.folders.walking.file_reader.os.fstat", changing)
     report = scan(index, [root_of(folder)])
     assert (len(index), report.skipped["unreadable"]) == (0, 1)
     assert report.failed == (FailedFile(str(folder / "a.txt"), "it was changed while it was read"),)

@@ -7,7 +7,7 @@ import pytest
 
 import docindex
 from docindex import folders
-from docindex.folders.path_keys import path_of
+from docindex.folders.walking.path_keys import path_of
 from tests.trial_home import exact_groups, judged, made_home, peer_groups
 
 

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from docindex.folders import restore
-from docindex.folders.journal import Journal
-from docindex.folders.path_keys import path_of
-from docindex.folders.removal import remove_copies
+from docindex.folders.acting import restore
+from docindex.folders.acting.journal import Journal
+from docindex.folders.acting.removal import remove_copies
+from docindex.folders.walking.path_keys import path_of
 from tests.folders.trees import contents_of, copied, planned, tree, undo
 
 

@@ -8,7 +8,8 @@ import pytest
 import docindex
 from docindex import folders
 from docindex.cli import main
-from docindex.folders import file_content, file_reader
+from docindex.folders.scanning import file_content
+from docindex.folders.walking import file_reader
 from docindex.frontends import Extracted, FrontEnd, NotExtracted
 from tests.frontends.offered import offer
 from tests.frontends.office import docx_of

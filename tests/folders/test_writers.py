@@ -14,13 +14,13 @@ import time
 import pytest
 
 from docindex import folders
-from docindex.folders import removal, write_guard
-from docindex.folders.file_reader import NotReadable
-from docindex.folders.journal import Journal
-from docindex.folders.open_writers import open_writers
-from docindex.folders.path_keys import key_of
-from docindex.folders.removal import remove_copies
-from docindex.folders.system import end_lease, lease_holds, take_lease
+from docindex.folders.acting import removal, write_guard
+from docindex.folders.acting.journal import Journal
+from docindex.folders.acting.removal import remove_copies
+from docindex.folders.acting.write_guard import open_writers
+from docindex.folders.walking.file_reader import NotReadable
+from docindex.folders.walking.path_keys import key_of
+from docindex.folders.walking.system import end_lease, lease_holds, take_lease
 from tests.folders.trees import contents_of, copied, planned, undo
 
 OWN, KEPT = "in use by another program", "the kept file is in use by another program"

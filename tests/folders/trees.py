@@ -4,16 +4,16 @@ import os
 from pathlib import Path
 
 import docindex
-from docindex.folders.act_list import chosen_steps
-from docindex.folders.exact_copies import find_copies, known_files
-from docindex.folders.journal import Journal
-from docindex.folders.keep_rules import KeepPolicy
-from docindex.folders.kept_files import KeepChoice, plan_groups
-from docindex.folders.path_keys import key_of
-from docindex.folders.plan import Plan
-from docindex.folders.restore import undo_steps
-from docindex.folders.scanner import scan
-from docindex.folders.walk import Skipped, WalkOptions
+from docindex.folders.acting.acts import chosen_steps
+from docindex.folders.acting.journal import Journal
+from docindex.folders.acting.restore import undo_steps
+from docindex.folders.finding.exact_copies import find_copies, known_files
+from docindex.folders.planning.keep_rules import KeepPolicy
+from docindex.folders.planning.kept_files import KeepChoice, plan_groups
+from docindex.folders.planning.plan import Plan
+from docindex.folders.scanning.scanner import scan
+from docindex.folders.walking.path_keys import key_of
+from docindex.folders.walking.walk import Skipped, WalkOptions
 
 NAMES = [b"a", b"b.txt", b"caf\xe9", rb"\x41", b"new\nline", b"<script>", b"-rf", "größe".encode()]
 

@@ -1,4 +1,4 @@
-"""Make `docindex/frontends/letter_pairs.py` from texts in many languages.
+"""Make `docindex/frontends/encodings/letter_pairs.py` from texts in many languages.
 
 `python -m tests.frontends.make_letter_pairs FOLDER` prints the module. FOLDER has one UTF-8 text for each
 language, named by its code: de.txt, zh_CN.txt and so on. The module in the repository was made from the

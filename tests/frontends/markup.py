@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from docindex.frontends.child import extracted_from
 from docindex.frontends.front_end import DEFAULT_OPTIONS
-from docindex.frontends.messages import Source
-from docindex.reading.canonical_text import canonical
+from docindex.frontends.isolated.child import extracted_from
+from docindex.frontends.isolated.messages import Source
+from docindex.reading.plain_text import canonical
 
 LETTER = Path(__file__).parent / "letter"
 

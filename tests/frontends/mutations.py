@@ -18,11 +18,11 @@ import warnings
 import zipfile
 from pathlib import Path
 
-from docindex.frontends.child import extracted_from
-from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.child import extracted_from
+from docindex.frontends.isolated.extractor import Extractor
+from docindex.frontends.isolated.messages import Source
 from docindex.frontends.source_documents import read_source
 
 LIMIT_S = 10.0

@@ -2,8 +2,9 @@
 
 import functools
 
-from docindex.frontends import child, recognition
-from docindex.frontends.extractor import Extractor
+from docindex.frontends import recognition
+from docindex.frontends.isolated import child
+from docindex.frontends.isolated.extractor import Extractor
 
 
 def offer(monkeypatch, *front_ends):

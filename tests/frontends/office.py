@@ -11,8 +11,8 @@ import pptx
 import pytest
 from odf import opendocument, table, text
 
-from docindex.frontends.child import extracted_from
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.child import extracted_from
+from docindex.frontends.isolated.messages import Source
 
 WITHOUT_LIBREOFFICE = "LibreOffice is a program of its own, which pip does not install"
 WITHOUT_PANDOC = "pandoc is a program of its own, which pip does not install"

@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from docindex.frontends import child, work_budget
-from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated import child, work_budget
+from docindex.frontends.isolated.extractor import Extractor
+from docindex.frontends.isolated.messages import Source
+from docindex.frontends.isolated.work_budget import WorkBudget
 from docindex.frontends.source_documents import read_source
-from docindex.frontends.work_budget import WorkBudget
 from tests.frontends.amplifiers import amplifiers
 from tests.frontends.samples import samples
 from tests.frontends.test_archives import zip_of

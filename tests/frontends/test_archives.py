@@ -11,11 +11,11 @@ import zlib
 import pytest
 
 from docindex.frontends import part_list, tar_archive, zip_archive
-from docindex.frontends.child import extracted_from
-from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.child import extracted_from
+from docindex.frontends.isolated.extractor import Extractor
+from docindex.frontends.isolated.messages import Source
 from docindex.frontends.recognition import front_ends, may_need_front_end, recognise
 from tests.frontends.mutations import outcomes_of_mutations
 from tests.frontends.office import docx_of

@@ -5,10 +5,10 @@ import zipfile
 
 import pytest
 
-from docindex.frontends.child import extracted_from
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.child import extracted_from
+from docindex.frontends.isolated.messages import Source
 from tests.frontends.office import epub_of, pandoc, places, read, rezipped
 
 MARKDOWN = """---

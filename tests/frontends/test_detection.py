@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.frontends import letter_pairs
-from docindex.frontends.detection import detect
+from docindex.frontends.encodings import letter_pairs
+from docindex.frontends.encodings.detection import detect
 
 TEXTS = {
     "windows-1252": (

@@ -13,13 +13,15 @@ import types
 import pytest
 
 import docindex.frontends
-from docindex.frontends import child, extracted, mail_text, recognition
+from docindex.frontends import extracted, recognition
 from docindex.frontends.extracted import Extracted, Place, Places, SourcePart
-from docindex.frontends.extractor import ClosedExtractor, Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, FrontEnd
-from docindex.frontends.messages import Source, receive_extracted, send_extracted
-from docindex.frontends.work_budget import WorkBudget
+from docindex.frontends.isolated import child
+from docindex.frontends.isolated.extractor import ClosedExtractor, Extractor
+from docindex.frontends.isolated.messages import Source, receive_extracted, send_extracted
+from docindex.frontends.isolated.work_budget import WorkBudget
+from docindex.frontends.mail import body
 from docindex.worker_command import worker_command
 from tests.frontends.offered import offer
 from tests.frontends.office import docx_of
@@ -210,9 +212,9 @@ def test_the_limits_of_formats_are_those_in_the_help(name, limit):
 
 def test_a_large_page_in_a_mail_is_left_out_with_a_warning(monkeypatch):
     small = dataclasses.replace(recognition.named("html"), most_bytes=1_000)
-    monkeypatch.setattr(mail_text, "web_page", types.SimpleNamespace(FRONT_END=small))
+    monkeypatch.setattr(body, "web_page", types.SimpleNamespace(FRONT_END=small))
     builder = extracted.TextBuilder()
-    mail = mail_text.MailText(builder, DEFAULT_OPTIONS)
+    mail = body.MailText(builder, DEFAULT_OPTIONS)
     mail.add_page(b"<p>At four.")
     mail.add_page(b"<p>At five." * 100)
     found = builder.extracted()

@@ -11,14 +11,14 @@ import time
 import pytest
 
 from docindex.frontends import NotExtracted
-from docindex.frontends.cells import date_kind
-from docindex.frontends.chapter_text import read_chapter
-from docindex.frontends.child import extracted_from
 from docindex.frontends.extracted import TextBuilder
-from docindex.frontends.messages import Source
-from docindex.frontends.printed_lines import PrintedLine, PrintedPage, add_pages
-from docindex.frontends.quoted_lines import without_quotes
-from docindex.reading.code_syntax import _SYNTAXES, comments_and_strings
+from docindex.frontends.isolated.child import extracted_from
+from docindex.frontends.isolated.messages import Source
+from docindex.frontends.mail.body import without_quotes
+from docindex.frontends.office.cells import date_kind
+from docindex.frontends.office.epub import read_chapter
+from docindex.frontends.pdf import PrintedLine, PrintedPage, add_pages
+from docindex.reading.code.syntax import _SYNTAXES, comments_and_strings
 from docindex.reading.registry import symbol_reader
 from docindex.reading.sentences import sentences_of
 from docindex.sql.editable_table import followed_table

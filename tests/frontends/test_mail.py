@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from docindex.frontends.child import extracted_from
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.child import extracted_from
+from docindex.frontends.isolated.messages import Source
 from docindex.frontends.recognition import recognise
 from tests.frontends.mails import compound_file_of, mail_of, outlook_message_of
 from tests.frontends.mutations import outcomes_of_mutations

@@ -5,7 +5,7 @@ import html
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.frontends.markup_tokens import single_spaced, unescaped, unescaped_all
+from docindex.frontends.markup.tokens import single_spaced, unescaped, unescaped_all
 
 ENTITIES = "&amp; &amp &lt &copyx &notit; &#65; &#65 &#x41 &#xZ &#; &#0; &#128; &#xD800; &nbsp; &amp&amp;"
 PIECES = st.sampled_from([*ENTITIES.split(), *"&;#xé< \n\xa0\u2028", f"&{'a' * 40}"])

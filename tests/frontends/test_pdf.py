@@ -7,10 +7,10 @@ import zlib
 import pypdf
 import pytest
 
-from docindex.frontends.child import extracted_from
-from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.child import extracted_from
+from docindex.frontends.isolated.extractor import Extractor
+from docindex.frontends.isolated.messages import Source
 from tests.frontends.mutations import outcomes_of_mutations
 from tests.frontends.office import docx_of
 from tests.frontends.prints import (
@@ -221,7 +221,7 @@ def test_huge_drawings_are_given_up_within_the_limits(bombs):
 LEAK = """
 import resource, sys
 from docindex.frontends import child
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.messages import Source
 child._limit_memory()
 data = sys.stdin.buffer.read()
 def size():

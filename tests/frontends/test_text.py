@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.frontends.text import Decoded, UndetectedEncoding, check_encoding, decode, looks_binary
+from docindex.frontends.encodings.text import (
+    Decoded,
+    UndetectedEncoding,
+    check_encoding,
+    decode,
+    looks_binary,
+)
 
 TEXT = "Größe: 25 µm"
 

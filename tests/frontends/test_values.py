@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.frontends.child import extracted_from
-from docindex.frontends.json_marks import split_values
-from docindex.frontends.json_values import search_values
-from docindex.frontends.messages import Source
+from docindex.frontends.isolated.child import extracted_from
+from docindex.frontends.isolated.messages import Source
+from docindex.frontends.markup.json_marks import split_values
+from docindex.frontends.markup.json_values import search_values
 from docindex.frontends.packed_places import packed_places, unpacked_places
 from tests.frontends.markup import containment, extracted, places, saved
 

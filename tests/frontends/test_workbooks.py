@@ -10,8 +10,8 @@ from odf import office, opendocument, table, text
 from openpyxl.comments import Comment
 from openpyxl.worksheet.formula import ArrayFormula
 
-from docindex.frontends import cells
 from docindex.frontends.failures import NotExtracted
+from docindex.frontends.office import cells
 from tests.frontends.office import converted, places, read, rezipped, saved, xlsx_of
 
 

@@ -6,11 +6,11 @@ import numpy as np
 
 import docindex
 from docindex import Recipe
-from docindex.kernels.arrays import mix
-from docindex.kernels.kgrams import grams
+from docindex.arrays.ranges import mix
 from docindex.reading.registry import symbol_reader
 from docindex.sketching.sketcher import sketch_batches
-from docindex.sketching.word_weights import count_weights, word_weights
+from docindex.sketching.weighted_words import count_weights, word_weights
+from docindex.winnowing.kgrams import grams
 from tests.reading.forty_functions import FUNCTIONS
 
 TEXT = """The Analytical Engine weaves algebraical patterns just as the Jacquard loom weaves flowers and

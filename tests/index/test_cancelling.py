@@ -9,9 +9,9 @@ import time
 import pytest
 
 import docindex
-from docindex.cancel_tokens import not_cancelled
+from docindex.cancellation import not_cancelled
 from docindex.folders import Plan, act
-from tests.crash import program
+from tests.trials.crash import program
 
 SLOW = """
     with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000000)

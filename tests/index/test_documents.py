@@ -12,7 +12,7 @@ import pytest
 import docindex
 from docindex.folders import scan
 from docindex.sketching.workers import SketchWorkers
-from tests.crash import program
+from tests.trials.crash import program
 
 
 @pytest.fixture(params=["in a file", "in memory"])
@@ -397,7 +397,7 @@ def test_adding_many_documents_ends_with_few_segments(tmp_path, monkeypatch):
         return ((str(number), program.text_of(number)) for number in range(first, first + count))
 
     monkeypatch.setattr("docindex.index.adding._COMMITTED_DOCUMENTS", 10)
-    monkeypatch.setattr("docindex.storage.segment_writer._LEAST", 16)
+    monkeypatch.setattr("docindex.storage.postings.segment_writer._LEAST", 16)
     with docindex.open(tmp_path / "index") as index:
         index.add_many(texts(0, 95))
         (large,) = sizes()

@@ -6,7 +6,7 @@ import pytest
 
 import docindex
 from docindex.cli import main
-from tests.crash import program
+from tests.trials.crash import program
 
 
 @pytest.fixture

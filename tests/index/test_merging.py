@@ -14,7 +14,7 @@ from docindex import CorruptIndex, Recipe, RecipeMismatch
 from docindex.frontends.extracted import Extracted, Place, Places
 from docindex.index import private_writing
 from docindex.sketching import sketcher
-from docindex.storage.tracked_files import Tracked
+from docindex.storage.rows.files import Tracked
 
 TEXTS = {
     "empty": "",
@@ -113,7 +113,7 @@ def test_many_commits_and_segments_make_the_same_file(tmp_path, into, monkeypatc
     paths = shards_of(tmp_path, texts, 4)
     monkeypatch.setattr(private_writing, "_DOCUMENTS", 20)
     monkeypatch.setattr(private_writing, "_POSTINGS", 1000)
-    monkeypatch.setattr("docindex.storage.stored_sketches._DOCUMENTS_AT_A_TIME", 7)
+    monkeypatch.setattr("docindex.storage.rows.stored_sketches._DOCUMENTS_AT_A_TIME", 7)
     docindex.merge(paths, into)
     with docindex.open(into) as merged, index_of(texts) as index:
         assert merged.check() == []
@@ -362,7 +362,7 @@ def test_a_merge_that_is_killed_leaves_no_result_and_can_be_repeated(tmp_path, i
     paths = shards_of(tmp_path, texts, 4)
     small = PROGRAM.replace(
         "private_writing._DOC",
-        "docindex.storage.stored_sketches._DOCUMENTS_AT_A_TIME = 5\nprivate_writing._DOC",
+        "docindex.storage.rows.stored_sketches._DOCUMENTS_AT_A_TIME = 5\nprivate_writing._DOC",
     )
     started = subprocess.Popen([sys.executable, "-c", small, into, *paths], stdout=subprocess.PIPE)
     with started:

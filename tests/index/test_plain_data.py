@@ -14,8 +14,8 @@ import pytest
 
 import docindex
 from docindex.frontends.extracted import Place, Places
-from tests.crash import program
 from tests.query import reworded
+from tests.trials.crash import program
 
 LICENCE = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software. "
 
@@ -114,7 +114,7 @@ def test_regions_know_their_places_in_both_sources(index):
 
 
 def test_no_question_looks_for_regions_before_somebody_reads_them(index, monkeypatch):
-    monkeypatch.setattr("docindex.query.evidence.regions", None)
+    monkeypatch.setattr("docindex.query.regions.evidence.regions", None)
     match, compared = index.search("5")[0], index.compare("4", "5")
     assert match.passages()
     assert compared.passages
@@ -217,7 +217,7 @@ def test_pairs_become_dictionaries_and_csv(index):
 
 def test_pairs_become_an_arrow_table_with_the_same_values(index, monkeypatch):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("docindex.query.pairs._IN_A_BATCH", 4)
+    monkeypatch.setattr("docindex.query.pairs.pairs._IN_A_BATCH", 4)
     for pairs in (index.pairs(min_resemblance=0.1), index.pairs(min_resemblance=1.0, where="key = '1'")):
         table = pairs.to_arrow()
         assert table.to_pylist() == pairs.to_dicts()

@@ -5,7 +5,7 @@ import pytest
 
 import docindex
 from docindex import Cancelled, CorruptIndex, Id, Recipe, UnknownKey
-from docindex.storage import document_removal
+from docindex.storage.rows import document_removal
 
 KEYS = [f"key {number:02}" for number in range(60)]
 TABLES = ("document", "content", "fingerprint", "sample", "text", "dead", "tally")
@@ -29,7 +29,7 @@ def everything(index):
 
 
 def test_removing_many_documents_leaves_what_removing_them_one_by_one_leaves(monkeypatch):
-    monkeypatch.setattr("docindex.storage.content_writer.time.time_ns", lambda: 0)
+    monkeypatch.setattr("docindex.storage.rows.content_writer.time.time_ns", lambda: 0)
     with made() as together, made() as one_by_one:
         assert everything(together) == everything(one_by_one)
         assert together.remove_many(iter(KEYS[::2])) == 30

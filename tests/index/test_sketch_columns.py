@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import docindex
-from docindex.kernels.arrays import mix
+from docindex.arrays.ranges import mix
 from docindex.sketching.sketch_tables import SCHEMA
 
 PAGE = (Path(__file__).parents[2] / "schema" / "sketches.md").read_text("utf-8")

@@ -343,7 +343,7 @@ def test_a_lone_surrogate_is_refused_by_its_key_and_its_sketch_can_be_exported()
 
 
 def test_documents_that_are_removed_during_the_export_are_left_out(monkeypatch):
-    monkeypatch.setattr("docindex.storage.stored_sketches._DOCUMENTS_AT_A_TIME", 2)
+    monkeypatch.setattr("docindex.storage.rows.stored_sketches._DOCUMENTS_AT_A_TIME", 2)
     with index_of(TEXTS) as index:
         reader = index.export_sketches()
         first = reader.read_next_batch()["key"].to_pylist()

@@ -6,12 +6,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from docindex.kernels.arrays import F64, I64, U64, starts_of
-from docindex.kernels.feature_filter import acceptance
-from docindex.kernels.samples import coarsen, l_i, min_s, mod_m
-from docindex.kernels.study.sample_estimators import (
+from docindex.arrays.ranges import F64, I64, U64, starts_of
+from docindex.minhash.feature_filter import acceptance
+from docindex.shingling.samples import (
     Estimate,
+    coarsen,
     containment_of_mod_m,
+    l_i,
+    min_s,
+    mod_m,
     probability_within,
     resemblance_of_min_s,
     resemblance_of_mod_m,

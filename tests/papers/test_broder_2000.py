@@ -4,8 +4,7 @@ from math import exp
 
 import pytest
 
-from docindex.kernels.feature_filter import acceptance
-from docindex.kernels.study.group_sizes import steepest_group
+from docindex.minhash.feature_filter import acceptance, steepest_group
 
 
 def test_at_0_975_one_pair_in_a_hundred_shares_fewer_than_two_features():

@@ -9,10 +9,10 @@ from math import comb
 import numpy as np
 import pytest
 
-from docindex.kernels.arrays import I64, U64
-from docindex.kernels.simhash_bits import simhash_of_features, simhashes_of
-from docindex.kernels.study.compressed import compress
-from docindex.kernels.table_design import TableDesign, fewest_tables, useful_designs
+from docindex.arrays.ranges import I64, U64
+from docindex.simhashing.bits import simhash_of_features, simhashes_of
+from docindex.simhashing.compressed import compress
+from docindex.simhashing.table_design import TableDesign, fewest_tables, useful_designs
 
 
 def test_a_simhash_is_computed_from_weighted_features_as_in_section_2():

@@ -5,8 +5,8 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.kernels.kgrams import grams
-from docindex.kernels.study.selections import (
+from docindex.winnowing.kgrams import grams
+from docindex.winnowing.other_selections import (
     least_density,
     mod_p,
     mod_p_density,
@@ -14,7 +14,7 @@ from docindex.kernels.study.selections import (
     safe_mod_p_density,
     winnow,
 )
-from docindex.kernels.winnowing import HASH_BITS, select_fingerprints, winnowing_density
+from docindex.winnowing.selection import HASH_BITS, select_fingerprints, winnowing_density
 
 WHOLE = np.array([0, 17])
 FIGURE_2 = np.array([77, 74, 42, 17, 98, 50, 17, 98, 8, 88, 67, 39, 77, 74, 42, 17, 98], np.uint64)

@@ -6,9 +6,9 @@ import math
 import numpy as np
 
 import docindex
-from docindex.kernels.minhash import estimate_resemblance
-from docindex.kernels.samples import coarsen, sample_levels
+from docindex.minhash.slots import estimate_resemblance
 from docindex.query.measures import Measures, unit_errors
+from docindex.shingling.samples import coarsen, sample_levels
 
 
 def by_slots(a, b, size_a, size_b):

@@ -7,9 +7,9 @@ import sqlite3
 import pytest
 
 import docindex
-from docindex.kernels import joins
-from docindex.query import pair_nodes
-from docindex.storage import bulk
+from docindex.arrays import joins
+from docindex.query.pairs import nodes
+from docindex.storage.rows import bulk
 from tests.query.corpus import RECIPE, corpus
 from tests.storage.texts import prose
 
@@ -47,7 +47,7 @@ def test_pairs_between_two_sets_are_those_of_a_filter(method, seed, monkeypatch)
     rng = random.Random(seed)
     texts = corpus(seed, 25)
     # If no set is small, the pairs of all texts are filtered.
-    monkeypatch.setattr(pair_nodes, "FEW", rng.choice([-1, 256]))
+    monkeypatch.setattr(nodes, "FEW", rng.choice([-1, 256]))
     first, second = (set(rng.sample(sorted(texts), size or 0)) for size in SIZES[seed % 8])
     if None in SIZES[seed % 8]:
         second = first
@@ -97,12 +97,12 @@ def test_no_pair_inside_a_set_is_met(monkeypatch):
         met.extend(whole(*arrays).tolist())
         return whole(*arrays)
 
-    monkeypatch.setattr("docindex.query.candidates.meeting_pairs", meeting_pairs)
+    monkeypatch.setattr("docindex.query.pairs.candidates.meeting_pairs", meeting_pairs)
     with docindex.open(":memory:") as index:
         index.add_many((f"old/{number:03}", f"{text} {number}") for number in range(200))
         index.add("new/1", f"{text} new")
         for few in (-1, 256):
-            monkeypatch.setattr(pair_nodes, "FEW", few)
+            monkeypatch.setattr(nodes, "FEW", few)
             for options in [*OPTIONS, {"method": "fingerprints"}, {"method": "features"}]:
                 met.clear()
                 found = index.pairs(between=("key glob 'new/*'", "key glob 'old/*'"), **options)

@@ -8,7 +8,7 @@ import pytest
 import docindex
 from docindex import Recipe
 from docindex.query.clusters import Cluster, Member
-from docindex.query.joined_pairs import METHODS
+from docindex.query.pairs.joined import METHODS
 from tests.query.test_pairs import RECIPE, THRESHOLDS, brute_pairs, build, corpus, hash_sets
 
 LINKAGES = ["connected", "greedy", "complete"]

@@ -6,8 +6,9 @@ import pytest
 
 import docindex
 from docindex import Key, Recipe, Text
-from docindex.query.passages import passages
-from docindex.reading import code_slices, slicing
+from docindex.query.regions.passages import passages
+from docindex.reading import slicing
+from docindex.reading.code import source_code
 from tests.reading.forty_functions import FUNCTIONS
 from tests.reading.test_disguised_code import commented, renamed
 
@@ -35,7 +36,7 @@ def test_a_copied_function_is_found_where_it_is(form, language):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_copy_in_a_text_of_many_slices_is_found_where_it_is(form, monkeypatch):
-    monkeypatch.setattr(code_slices, "PART_CHARACTERS", 700)
+    monkeypatch.setattr(source_code, "PART_CHARACTERS", 700)
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 900)
     sources = FUNCTIONS["Java"]
     long = "\n/* many\n lines */\n".join([*sources[:5], *sources[6:]] * 3 + [sources[5]])

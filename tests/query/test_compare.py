@@ -233,7 +233,9 @@ def test_regions_use_the_passages_of_their_comparison(monkeypatch):
     with docindex.open(":memory:") as index:
         expected = [index.compare(reworded.A, reworded.B, **lengths).regions for lengths in ({}, {"join": 9})]
         aligned = []
-        monkeypatch.setattr("docindex.query.evidence.align", lambda *texts, **_: aligned.append(texts))
+        monkeypatch.setattr(
+            "docindex.query.regions.evidence.align", lambda *texts, **_: aligned.append(texts)
+        )
         for lengths in ({}, {"min_length": 36}):
             assert index.compare(reworded.A, reworded.B, **lengths).regions == expected[0] == expected[1]
     assert aligned == []

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import docindex
-from docindex.kernels.joins import components
-from docindex.query import candidates, clusters, crowd_pairs, pair_join
-from docindex.query.joined_pairs import Threshold
-from docindex.query.pair_join import join_pairs
+from docindex.arrays.joins import components
+from docindex.query import clusters
+from docindex.query.pairs import candidates, join, nodes
+from docindex.query.pairs.join import join_pairs
+from docindex.query.pairs.joined import Threshold
 from tests.query.test_clusters import check_reasons, definition, keys_of
 from tests.query.test_pairs import RECIPE, hash_sets, scope_of
 
@@ -20,7 +21,7 @@ LARGE = 4
 @pytest.fixture
 def small_crowds(monkeypatch):
     """Make crowds of a few texts."""
-    for module in (candidates, crowd_pairs):
+    for module in (candidates, nodes):
         monkeypatch.setattr(module, "LARGE", LARGE)
 
 
@@ -117,13 +118,13 @@ def test_a_thousand_similar_texts_need_few_comparisons(ignore_above, monkeypatch
     words = [f"word{number}" for number in range(200)]
     texts = [" ".join([*words, *rng.choices("abcdefghijk", k=6)]) for _ in range(1000)]
     compared = []
-    count_shared = pair_join.count_shared
+    count_shared = join.count_shared
 
     def counted(sets, a, b, check_cancelled):
         compared.append(len(a))
         return count_shared(sets, a, b, check_cancelled)
 
-    for module in (pair_join, crowd_pairs):
+    for module in (join, nodes):
         monkeypatch.setattr(module, "count_shared", counted)
     with docindex.open(":memory:") as index:
         index.add_many(((f"{number:04}", text) for number, text in enumerate(texts)), workers=1)

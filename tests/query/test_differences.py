@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.query.differences import differences
+from docindex.query.regions.differences import differences
 from docindex.recipe import Recipe
 
 RECIPE = Recipe()

@@ -14,25 +14,19 @@ from hypothesis import strategies as st
 
 import docindex
 from docindex import Recipe
-from docindex.kernels.minhash import estimate_resemblance
-from docindex.query import (
-    candidates,
-    overlap,
-    pair_join,
-    shared_counts,
-    slot_pairs,
-    spilled_numbers,
-)
-from docindex.query.joined_pairs import METHODS, Threshold
+from docindex.minhash.slots import estimate_resemblance
 from docindex.query.measures import Measures
-from docindex.query.pair_needs import SizesOfSets, needs_of_sets
-from docindex.query.pairs import find_containments, find_pairs
+from docindex.query.pairs import candidates, join, overlap, shared_counts, slots, spilled_numbers
+from docindex.query.pairs.joined import METHODS, Threshold
+from docindex.query.pairs.needs import SizesOfSets, needs_of_sets
+from docindex.query.pairs.pairs import find_containments, find_pairs
 from docindex.query.scope import Scope, never_cancelled
 from docindex.sketching.single_text import shingle_set
-from docindex.storage import contents, segment_writer
-from docindex.storage.segments import POSTING_HASH_BITS, all_segments
-from docindex.storage.slot_bytes import slots_in
-from docindex.storage.templates import Ignored
+from docindex.storage.postings import segment_writer
+from docindex.storage.postings.segments import POSTING_HASH_BITS, all_segments
+from docindex.storage.rows import contents
+from docindex.storage.rows.slot_bytes import slots_in
+from docindex.storage.rows.templates import Ignored
 from tests.query.plain_estimates import by_slots
 
 # Small numbers, so that texts of a few words have fingerprints.
@@ -166,7 +160,7 @@ def corpus(rng, count):
 @pytest.fixture
 def tight(monkeypatch):
     """Make all batches small, and index so few bits of a hash that many hashes look alike."""
-    monkeypatch.setattr("docindex.storage.postings.KEYS_IN_MEMORY", 64)
+    monkeypatch.setattr("docindex.storage.postings.lookup.KEYS_IN_MEMORY", 64)
     monkeypatch.setattr(segment_writer, "KEYS_IN_MEMORY", 64)
     monkeypatch.setattr(segment_writer, "POSTING_HASH_BITS", 9)
     monkeypatch.setattr(candidates, "_MEETINGS", 50)
@@ -176,8 +170,8 @@ def tight(monkeypatch):
     monkeypatch.setattr(shared_counts, "_SETS", 64)
     monkeypatch.setattr(spilled_numbers, "_RUN", 50)
     monkeypatch.setattr(spilled_numbers, "_IN_MEMORY", 40)
-    monkeypatch.setattr(slot_pairs, "_COMPARED", 3)
-    monkeypatch.setattr("docindex.query.pairs._LOOKED_UP", 2)
+    monkeypatch.setattr(slots, "_COMPARED", 3)
+    monkeypatch.setattr("docindex.query.pairs.pairs._LOOKED_UP", 2)
 
 
 def build(rng, count):
@@ -276,14 +270,14 @@ def test_a_batch_has_no_more_contents_than_fit_next_to_a_hash_in_64_bits(monkeyp
 
 @pytest.mark.usefixtures("tight")
 def test_slots_and_the_shingles_of_all_texts_give_the_same_pairs(monkeypatch):
-    monkeypatch.setattr(pair_join, "_BANDS_A_SHINGLE", 1_000_000)
+    monkeypatch.setattr(join, "_BANDS_A_SHINGLE", 1_000_000)
     pairs = 0
     for seed in range(20):
         with build(random.Random(seed), 25) as index:
             for least in THRESHOLDS:
                 found = list(index.pairs(min_resemblance=least))
                 with monkeypatch.context() as patched:
-                    patched.setattr(pair_join, "likely_bands", lambda *_: None)
+                    patched.setattr(join, "likely_bands", lambda *_: None)
                     assert list(index.pairs(min_resemblance=least)) == found
                 pairs += len(found)
     assert pairs > 1000
@@ -654,9 +648,9 @@ def test_pairs_can_be_stopped_at_every_step(method, measure):
 @pytest.fixture
 def few_pairs(monkeypatch):
     """Let a few pairs be too many."""
-    monkeypatch.setattr(pair_join, "COMMON", 5)
-    monkeypatch.setattr(pair_join, "_FEW_COMPARED", 100)
-    monkeypatch.setattr(pair_join, "_COMPARED_EACH", 0)
+    monkeypatch.setattr(join, "COMMON", 5)
+    monkeypatch.setattr(join, "_FEW_COMPARED", 100)
+    monkeypatch.setattr(join, "_COMPARED_EACH", 0)
 
 
 @pytest.mark.usefixtures("few_pairs")

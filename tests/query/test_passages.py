@@ -7,15 +7,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from docindex.query import template_runs
-from docindex.query.passages import Alignment, Passage, align, default_min_length, passages
+from docindex.query.regions import passages as template_runs
+from docindex.query.regions.passages import Alignment, Passage, align, default_min_length, passages
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import text_fingerprints
-from docindex.storage.contents import as_stored
+from docindex.storage.rows.contents import as_stored
 from tests import plain
-from tests.kernels.test_alignment import definition
+from tests.winnowing.test_common_runs import definition
 
 READER = symbol_reader("text/2")
 read, offsets, ends, borders = READER.read, READER.offsets, READER.ends, READER.borders

@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from docindex.checkpoints import stopped_by
-from docindex.query.passages import passages
-from docindex.query.regions import Region, regions
+from docindex.cancellation import stopped_by
+from docindex.query.regions.passages import passages
+from docindex.query.regions.regions import Region, regions
 from docindex.reading.sentences import WORD_SYMBOLS
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import text_fingerprints

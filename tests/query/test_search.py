@@ -7,8 +7,8 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.query import hash_lookup, scoring
-from docindex.query import search as search_module
+from docindex.query.search import hash_lookup, scoring
+from docindex.query.search import search as search_module
 from tests.query.corpus import RECIPE, corpus, hashes_of, search, shares, words
 from tests.storage.texts import prose
 
@@ -207,9 +207,9 @@ def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(
     monkeypatch.setattr(scoring, "_BOUNDS_AT_ONCE", 3)
     monkeypatch.setattr(scoring, "_GUESSED_FROM", 1)
     monkeypatch.setattr(scoring, "_FIRST_BATCH", 1)
-    monkeypatch.setattr("docindex.storage.postings._FIRST_HASHES", 1)
-    monkeypatch.setattr("docindex.storage.postings.KEYS_IN_MEMORY", 2)
-    monkeypatch.setattr("docindex.storage.forward_index._ROWS_AT_A_TIME", 1)
+    monkeypatch.setattr("docindex.storage.postings.lookup._FIRST_HASHES", 1)
+    monkeypatch.setattr("docindex.storage.postings.lookup.KEYS_IN_MEMORY", 2)
+    monkeypatch.setattr("docindex.storage.rows.forward_index._ROWS_AT_A_TIME", 1)
     assert {key: index.search(key, limit=limit) for key in texts} == before
 
 

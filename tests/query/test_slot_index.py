@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import docindex
-from docindex.kernels.minhash import slot_keys, stored_slots
+from docindex.minhash.slots import slot_keys, stored_slots
 from docindex.query.slot_index import COLUMNS, SlotIndex, fewest_shared
 from docindex.sketching.single_text import shingle_set
-from docindex.storage import bulk
+from docindex.storage.rows import bulk
 from tests.query.corpus import RECIPE, corpus
 
 

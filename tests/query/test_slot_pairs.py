@@ -6,7 +6,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.query import pair_join
+from docindex.query.pairs import join
 from tests.query.test_crowds import families
 
 
@@ -24,14 +24,14 @@ def index():
 @pytest.fixture(autouse=True)
 def joined(monkeypatch):
     """Slots are joined, where bands of several slots serve, and never replaced by shingles."""
-    monkeypatch.setattr(pair_join, "_BANDS_A_SHINGLE", 1_000_000)
+    monkeypatch.setattr(join, "_BANDS_A_SHINGLE", 1_000_000)
 
 
 @pytest.mark.parametrize("least", [0.3, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0])
 def test_bands_find_the_pairs_that_all_shingles_find(index, least, monkeypatch):
     found = list(index.pairs(min_resemblance=least))
     clusters = sorted(sorted(cluster.keys) for cluster in index.clusters(least))
-    monkeypatch.setattr(pair_join, "likely_bands", lambda *_: None)
+    monkeypatch.setattr(join, "likely_bands", lambda *_: None)
     assert list(index.pairs(min_resemblance=least)) == found
     assert sorted(sorted(cluster.keys) for cluster in index.clusters(least)) == clusters
     assert len(found) > 20

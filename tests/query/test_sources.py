@@ -174,7 +174,7 @@ def test_a_text_without_fingerprints_has_no_sources(index):
 def test_many_postings_give_the_same_sources_when_they_are_read_again(index, texts, monkeypatch):
     text, _ = pasted(random.Random(8), texts, 30)
     expected = index.sources(docindex.Text(text))
-    monkeypatch.setattr("docindex.query.text_sources._KEPT", 10)
+    monkeypatch.setattr("docindex.query.sources._KEPT", 10)
     assert index.sources(docindex.Text(text)) == expected
 
 

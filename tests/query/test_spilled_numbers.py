@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import docindex
-from docindex.query import spilled_numbers
-from docindex.query.spilled_numbers import SpilledNumbers
+from docindex.query.pairs import spilled_numbers
+from docindex.query.pairs.spilled_numbers import SpilledNumbers
 
 
 def full_disk(**_):

@@ -2,10 +2,10 @@
 
 import xxhash
 
-from docindex.reading.code_languages import LANGUAGES
+from docindex.reading.code.languages import LANGUAGES
+from docindex.reading.code.source_code import language_of
+from docindex.reading.code.syntax import comments_and_strings
 from docindex.reading.code_points import is_sign
-from docindex.reading.code_slices import language_of
-from docindex.reading.code_syntax import comments_and_strings
 from docindex.reading.slicing import codes_of
 
 LONGEST = 256

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.reading.canonical_text import canonical
+from docindex.reading.plain_text import canonical
 from docindex.reading.registry import symbol_reader
 
 TEXTS = st.text(

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from docindex.reading.code_syntax import comments_and_strings
+from docindex.reading.code.syntax import comments_and_strings
 
 SYNTAXES = [
     "braces",

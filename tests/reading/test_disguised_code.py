@@ -8,9 +8,9 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.reading.code_languages import LANGUAGES
-from docindex.reading.code_slices import language_of
-from docindex.reading.code_syntax import comments_and_strings
+from docindex.reading.code.languages import LANGUAGES
+from docindex.reading.code.source_code import language_of
+from docindex.reading.code.syntax import comments_and_strings
 from tests.reading.forty_functions import FUNCTIONS
 
 NAMES, RAW = Recipe.code("names"), Recipe.code("raw")

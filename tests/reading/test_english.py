@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from docindex.kernels.arrays import starts_of
-from docindex.reading.english import STOP_WORDS, stemmed
+from docindex.arrays.ranges import starts_of
+from docindex.sketching.tokens import STOP_WORDS, stemmed
 
 
 def stems(*words):

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import docindex
 from docindex import Recipe
-from docindex.reading import code_slices, slicing
-from docindex.reading.code_languages import LANGUAGES
-from docindex.reading.code_slices import language_of
-from docindex.reading.code_symbols import symbols_and_hashes
-from docindex.reading.code_tokens import plain_tokens, visible
+from docindex.reading import slicing
+from docindex.reading.code import source_code
+from docindex.reading.code.languages import LANGUAGES
+from docindex.reading.code.source_code import language_of, symbols_and_hashes
+from docindex.reading.code.tokens import plain_tokens, visible
 from docindex.reading.protocol import Reading
 from docindex.reading.registry import symbol_reader
 from docindex.sketching.sketcher import sketch_batches
@@ -120,13 +120,13 @@ def joined(reader, text, *, lines):
 @pytest.mark.parametrize("seed", range(30))
 def test_slices_have_the_tokens_and_lines_of_the_whole_text(name, seed, monkeypatch):
     reader, text = symbol_reader(name), random_source(seed, 300)
-    monkeypatch.setattr(code_slices, "PART_CHARACTERS", 1 << 30)
+    monkeypatch.setattr(source_code, "PART_CHARACTERS", 1 << 30)
     whole = joined(reader, text, lines=True)
     places = np.arange(len(whole[0]))
     offsets, ends = reader.offsets(text, places).tolist(), reader.ends(text, places).tolist()
     written = reader.canonical(text)
     for size in (600, 613, 1500):
-        monkeypatch.setattr(code_slices, "PART_CHARACTERS", size)
+        monkeypatch.setattr(source_code, "PART_CHARACTERS", size)
         parts = joined(reader, text, lines=True)
         assert parts[3] > whole[3] == 1
         assert parts[:3] == whole[:3]
@@ -142,7 +142,7 @@ def test_a_long_text_has_the_sketch_that_it_has_in_a_batch(name, token, monkeypa
     texts = [random_source(seed, 400) for seed in range(6)]
     (batch,) = sketch_batches(texts, recipe)
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 1000)
-    monkeypatch.setattr(code_slices, "PART_CHARACTERS", 700)
+    monkeypatch.setattr(source_code, "PART_CHARACTERS", 700)
     fields = ("symbols", "hashes", "positions", "shingles", "slots", "features", "simhash", "words_hash")
     for number, text in enumerate(texts):
         (long,) = sketch_batches([text], recipe)

@@ -6,7 +6,7 @@ import pytest
 
 import docindex
 from docindex.report.chosen_pairs import choose_pairs
-from docindex.report.report_groups import ReportFile, ReportGroup
+from docindex.report.groups import ReportFile, ReportGroup
 from tests.storage.texts import prose
 
 

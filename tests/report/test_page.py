@@ -8,11 +8,11 @@ import pytest
 
 import docindex
 from docindex.cli import main
-from docindex.cli.wording import one_line
 from docindex.query.resolve import Key
 from docindex.report import page
+from docindex.report.groups import ReportFile, ReportGroup
 from docindex.report.page import ReportContents, ReportWording, count_documents, html
-from docindex.report.report_groups import ReportFile, ReportGroup
+from docindex.shown.wording import one_line
 from tests.query.reworded import A, B
 from tests.storage.texts import prose
 

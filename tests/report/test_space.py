@@ -1,6 +1,6 @@
 """The charts of the space that copies take."""
 
-from docindex.report.report_groups import ReportFile
+from docindex.report.groups import ReportFile
 from docindex.report.space import space_by_age, space_by_folder, space_by_kind
 
 DAY = 86_400 * 10**9

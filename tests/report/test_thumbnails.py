@@ -10,9 +10,9 @@ import zlib
 import pytest
 from PIL import Image
 
-from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.work_budget import WorkBudget
+from docindex.frontends.isolated.extractor import Extractor
+from docindex.frontends.isolated.work_budget import WorkBudget
 from docindex.report import thumbnails
 
 

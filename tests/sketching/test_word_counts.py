@@ -10,11 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex import Recipe
-from docindex.kernels.kgrams import grams
-from docindex.sketching import word_counts
+from docindex.sketching import weighted_words
 from docindex.sketching.single_text import simhash_of_text, word_hashes
-from docindex.sketching.word_counts import WordCounter, simhashes_of_words
-from docindex.sketching.word_weights import PAIR, WORD, count_weights, word_weights
+from docindex.sketching.weighted_words import (
+    PAIR,
+    WORD,
+    WordCounter,
+    count_weights,
+    simhashes_of_words,
+    word_weights,
+)
+from docindex.winnowing.kgrams import grams
 from tests import plain
 
 word_lists = st.lists(
@@ -57,15 +63,15 @@ def test_the_simhash_of_a_text_in_slices_equals_its_definition(words, cuts, at_o
     cuts = sorted([0, len(words), *(cut for cut in cuts if cut < len(words))])  # some slices are empty
     counter = WordCounter()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(word_counts, "_AT_ONCE", at_once)
+        patch.setattr(weighted_words, "_AT_ONCE", at_once)
         for begin, end in itertools.pairwise(cuts):
             counter.add(np.array(words[begin:end], np.uint64))
     assert counter.simhash.tolist() == [definition(words)]
 
 
 def test_the_simhash_of_a_text_with_too_many_features_does_not_depend_on_the_slices(monkeypatch):
-    monkeypatch.setattr(word_counts, "_COUNTED", 1000)
-    monkeypatch.setattr(word_counts, "_AT_ONCE", 500)
+    monkeypatch.setattr(weighted_words, "_COUNTED", 1000)
+    monkeypatch.setattr(weighted_words, "_AT_ONCE", 500)
     words = np.random.default_rng(1).integers(0, 2**64, 3000, np.uint64)
     words[2000:] = words[500:1500]
     found = set()

@@ -5,7 +5,7 @@ import pytest
 from docindex import Recipe
 from docindex.sketching.sketcher import sketch_batch
 from docindex.sketching.text_parts import parts_of
-from docindex.sketching.worker_protocol import (
+from docindex.sketching.worker_process import (
     SketchedBatch,
     receive_batch,
     receive_texts,

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
 from docindex import Recipe, RecipeMismatch, spark
-from docindex.kernels.slot_bands import Bands
+from docindex.minhash.bands import Bands
 from tests.spark.copied_texts import (
     COLUMNS,
     copied_texts,

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from docindex import Recipe, spark
-from docindex.kernels.slot_bands import Bands
+from docindex.minhash.bands import Bands
 from tests.spark.copied_texts import WORDS, index_of, sketches_of
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import docindex
 from docindex import spark
-from docindex.kernels.table_design import useful_designs
+from docindex.simhashing.table_design import useful_designs
 from docindex.spark.near_pairs import cheapest_design, prefix_masks
 
 WORDS = [f"word{number}" for number in range(300)]

@@ -182,7 +182,7 @@ def test_a_refused_statement_changes_nothing_and_says_why(place, sql, error, mes
 def test_a_change_that_fails_halfway_leaves_nothing_behind(place, monkeypatch):
     db, _ = place
     db.execute("insert into doc_index (key, text) values ('a', 'one')")
-    from docindex.storage import segment_writer
+    from docindex.storage.postings import segment_writer
 
     def broken(*_):
         raise MemoryError("no memory")

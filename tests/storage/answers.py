@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from docindex.storage import contents, postings
-from docindex.storage.segments import POSTING_HASH_BITS
+from docindex.storage.postings import lookup
+from docindex.storage.postings.segments import POSTING_HASH_BITS
+from docindex.storage.rows import contents
 
 _SKETCH = (
     "select d.key, d.meta, c.hash, c.words_hash, c.characters, c.symbols, c.shingles, "
@@ -15,7 +16,7 @@ _SKETCH = (
 
 def looked_up(db, hashes):
     """The result of `look_up`, with all its pieces joined."""
-    places, found = zip((np.empty(0, np.int64),) * 2, *postings.look_up(db, hashes), strict=True)
+    places, found = zip((np.empty(0, np.int64),) * 2, *lookup.look_up(db, hashes), strict=True)
     return np.concatenate(places), np.concatenate(found)
 
 

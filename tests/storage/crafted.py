@@ -27,8 +27,9 @@ import xxhash
 
 import docindex
 from docindex import Text
-from docindex.storage import check, contents, tallies
-from docindex.storage.rows import PREFIX
+from docindex.storage import check, tallies
+from docindex.storage.rows import contents
+from docindex.storage.statements import PREFIX
 from docindex.storage.tables import SUMMED_TABLES
 from docindex.storage.values import signed
 from tests.storage.damage import WITHOUT_ROWID, build, questions

@@ -29,8 +29,9 @@ import numpy as np
 import docindex
 from docindex import Recipe
 from docindex.frontends import Extracted, Place, Places
-from docindex.storage import contents, segment_writer
-from docindex.storage.tracked_files import Tracked
+from docindex.storage.postings import segment_writer
+from docindex.storage.rows import contents
+from docindex.storage.rows.files import Tracked
 from tests.storage.answers import looked_up
 from tests.storage.texts import noise, prose
 

@@ -23,7 +23,7 @@ UPGRADE = '''
 import os
 import signal
 
-from docindex.storage.rows import stream
+from docindex.storage.statements import stream
 from docindex.storage.tables import CONTENT
 
 BEFORE = (
@@ -49,7 +49,7 @@ EDITS = {
         "    slots: bytes\n",
         '    slots: bytes\n    language: str = ""\n',
     ),
-    "docindex/storage/batch_rows.py": (
+    "docindex/storage/rows/batch_rows.py": (
         "range(0, len(slots), size)],\n",
         'range(0, len(slots), size)],\n            [""] * len(sketches),\n',
     ),

@@ -11,7 +11,7 @@ import pytest
 
 import docindex
 from docindex.index.document_writer import write_documents
-from docindex.storage import app_rows
+from docindex.storage.followed import rows
 from tests.storage.texts import prose
 
 NOTES = 60
@@ -587,7 +587,7 @@ def test_what_a_cancelled_question_has_indexed_stays(tmp_path, monkeypatch):
     path = tmp_path / "app.db"
     change(path, "create table page (id integer primary key, body text)")
     change(path, *(f"insert into page values ({n}, '{text_of(n)}')" for n in range(1, 9)))
-    monkeypatch.setattr(app_rows, "MOST_ROWS", 3)
+    monkeypatch.setattr(rows, "MOST_ROWS", 3)
     with docindex.open(path, create=True) as index:
         index.follow("page", key="id", text="body")
         token = docindex.CancelToken()

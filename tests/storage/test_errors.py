@@ -9,8 +9,8 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import content_writer, contents, document_lookup, documents
-from docindex.storage.connection import Store
+from docindex.storage.file.connection import Store
+from docindex.storage.rows import content_writer, contents, document_lookup, documents
 from docindex.storage.tables import DOCUMENT
 
 DAMAGE = {apsw.CorruptError, apsw.FormatError}

@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import handles, held_files
+from docindex.storage.file import handles, held_files
 
 pytestmark = [
     # Windows has no fork.
@@ -64,7 +64,7 @@ def index(tmp_path):
 
 def test_children_that_add_lose_no_document():
     """In a process of its own: a child of the tests' process inherits what other tests have left there."""
-    command = [sys.executable, "-m", "tests.stress.forks", "20"]
+    command = [sys.executable, "-m", "tests.trials.stress.forks", "20"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.startswith("20 runs: ")

@@ -15,8 +15,8 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import descriptors, handles
-from docindex.storage.connection import Store
+from docindex.storage.file import descriptors, handles
+from docindex.storage.file.connection import Store
 
 # The tests are about locks that Unix drops when a file is closed.
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows drops no locks at a close")
@@ -91,7 +91,7 @@ def test_a_reader_of_sqlite3_keeps_its_lock_while_it_asks_docindex(path):
 
 
 def test_no_commit_is_lost_in_a_process_that_uses_sqlite3_and_docindex():
-    command = [sys.executable, "-m", "tests.stress.two_libraries", "3"]
+    command = [sys.executable, "-m", "tests.trials.stress.two_libraries", "3"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("0 of 2400 commits lost"), done
 

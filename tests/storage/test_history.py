@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import docindex
 from docindex import Recipe
 from docindex.reading import slicing
-from docindex.storage import segment_writer
+from docindex.storage.postings import segment_writer
 from tests.storage.answers import all_hashes, answers
 from tests.storage.texts import prose
 

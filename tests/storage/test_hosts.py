@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import docindex
-from docindex.storage.connector import Connector
+from docindex.storage.file.connector import Connector
 
 
 class Names(enum.StrEnum):

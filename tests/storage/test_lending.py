@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import connection, file_connections, lending
-from docindex.storage.lending import LendingBlock
+from docindex.storage.file import connection, connections, lending
+from docindex.storage.file.lending import LendingBlock
 
 COUNT = "select count(*) from docindex_document"
 
@@ -231,7 +231,7 @@ def test_close_stops_a_long_statement_of_another_thread(index, kind):
 @pytest.mark.parametrize("inside", [True, False], ids=["in a statement", "between statements"])
 @pytest.mark.parametrize("kind", ["reading", "writing"])
 def test_close_ends_though_a_thread_goes_on(index, kind, inside, monkeypatch):
-    monkeypatch.setattr(file_connections, "_CLOSE_S", 0.2)
+    monkeypatch.setattr(connections, "_CLOSE_S", 0.2)
     errors, began, go_on = [], threading.Event(), threading.Event()
 
     def busy():

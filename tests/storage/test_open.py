@@ -19,7 +19,7 @@ import docindex
 from docindex import Recipe
 from docindex.reading import slicing
 from docindex.storage.migrations import APPLICATION_ID
-from docindex.storage.rows import row_sum
+from docindex.storage.statements import row_sum
 from tests.storage.texts import noise, prose
 
 SMALL = Recipe(k=5, window=4)

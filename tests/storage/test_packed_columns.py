@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import docindex
-from docindex.kernels.arrays import mix, starts_of, unmix
+from docindex.arrays.ranges import mix, starts_of, unmix
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage.batch_rows import only
-from docindex.storage.fingerprint_bytes import fingerprint_bytes, fingerprints_in, hashes_in, low_bits
 from docindex.storage.halved_sums import (
     content_sum,
     content_sums,
@@ -21,8 +19,15 @@ from docindex.storage.halved_sums import (
     file_sums,
     fingerprint_sums,
 )
-from docindex.storage.rows import row_sum
-from docindex.storage.slot_bytes import bytes_of_slots, slot_bytes, slots_in
+from docindex.storage.postings.fingerprint_bytes import (
+    fingerprint_bytes,
+    fingerprints_in,
+    hashes_in,
+    low_bits,
+)
+from docindex.storage.rows.batch_rows import only
+from docindex.storage.rows.slot_bytes import bytes_of_slots, slot_bytes, slots_in
+from docindex.storage.statements import row_sum
 
 windows = st.sampled_from([1, 2, 3, 36, 255, 256, 65_535])
 

@@ -9,7 +9,8 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.storage import contents, segment_writer
+from docindex.storage.postings import segment_writer
+from docindex.storage.rows import contents
 from tests.storage.answers import looked_up
 from tests.storage.texts import prose
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import docindex
-from docindex.storage import segment_writer
-from docindex.storage.content_writer import NO_POSTINGS, NewPostings, Postings
+from docindex.storage.postings import segment_writer
+from docindex.storage.postings.segments import NO_POSTINGS, NewPostings, Postings
 from tests.storage.answers import looked_up
 
 

@@ -12,7 +12,7 @@ import docindex
 from docindex.cli import main
 from docindex.cli.exit_codes import exit_code_of
 from docindex.folders import scan
-from tests.crash.program import text_of
+from tests.trials.crash.program import text_of
 
 
 def filled(path, name, count):

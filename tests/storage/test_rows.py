@@ -10,7 +10,7 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.storage.rows import row_sum
+from docindex.storage.statements import row_sum
 from docindex.storage.tables import SUMMED_TABLES
 from tests.storage.test_schema_file import GOLDEN
 

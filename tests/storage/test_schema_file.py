@@ -11,8 +11,8 @@ import pytest
 import docindex
 from docindex import Recipe
 from docindex.frontends import Extracted, Place, Places
-from docindex.storage import contents
-from docindex.storage.tracked_files import Tracked
+from docindex.storage.rows import contents
+from docindex.storage.rows.files import Tracked
 from tests.storage.answers import looked_up
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "schema-1.docindex"

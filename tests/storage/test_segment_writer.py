@@ -1,7 +1,7 @@
 import random
 
 import docindex
-from docindex.storage import segment_writer, segments
+from docindex.storage.postings import segment_writer, segments
 
 
 def texts(count, words):

@@ -12,11 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import docindex
-from docindex.kernels.table_design import TableDesign
-from docindex.storage import segment_writer, simhash_index, tallies
-from docindex.storage.connection import Store
-from docindex.storage.content_writer import NO_POSTINGS, NewPostings, Postings
+from docindex.simhashing.table_design import TableDesign
+from docindex.storage import tallies
+from docindex.storage.file.connection import Store
 from docindex.storage.migrations import empty_index
+from docindex.storage.postings import segment_writer, simhash_index
+from docindex.storage.postings.segments import NO_POSTINGS, NewPostings, Postings
 from tests.storage.damage import change_row
 from tests.storage.texts import prose
 

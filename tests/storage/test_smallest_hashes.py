@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import docindex
-from docindex.storage.contents import as_stored
-from docindex.storage.forward_index import ForwardHashes, HashSet, smallest_without
+from docindex.storage.rows.contents import as_stored
+from docindex.storage.rows.forward_index import ForwardHashes, HashSet, smallest_without
 from tests.query.corpus import RECIPE
 from tests.storage.texts import prose
 

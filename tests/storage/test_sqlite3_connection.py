@@ -17,9 +17,11 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.storage import rows, simhash_index, sqlite3_connection
-from docindex.storage.host_connection import HostTransactions
-from docindex.storage.hosts import Sqlite3Host
+from docindex.storage import statements as rows
+from docindex.storage.hosts import connections
+from docindex.storage.hosts.connections import Sqlite3Host
+from docindex.storage.hosts.index_there import HostTransactions
+from docindex.storage.postings import simhash_index
 from tests.sql.locks import other_process
 from tests.storage.test_plans import SMALL
 from tests.storage.texts import noise, prose
@@ -78,14 +80,14 @@ def message(db, sql, *bindings):
 
 def test_the_columns_of_a_result_have_the_types_that_apsw_tells(path, db, monkeypatch):
     seen = {}
-    described = sqlite3_connection._described
+    described = connections._described
 
     def note(statement, names):
         seen[statement] = described(statement, names)
         return seen[statement]
 
     monkeypatch.setattr(rows, "_KNOWN_KINDS", {})
-    monkeypatch.setattr(sqlite3_connection, "_described", note)
+    monkeypatch.setattr(connections, "_described", note)
     for sql in {**QUESTIONS, **OF_ALL}.values():
         db.execute(sql).fetchall()
     db.close()
@@ -109,7 +111,7 @@ def test_no_statement_scans_a_table(db, name):
     # SQLite shows a statement inside another one as a comment.
     ours = [re.sub("^-- ", "", sql, flags=re.M) for sql in statements if re.match("-- (select|with)", sql)]
     assert len(ours) > 5
-    ours.append(sqlite3_connection._adapted(simhash_index._SIMHASHES, "main", None))
+    ours.append(connections._adapted(simhash_index._SIMHASHES, "main", None))
     allowed = [*SMALL, *[small.replace(r"main\.", "") for small in SMALL], *SMALL_ON_SQLITE3]
     if name.startswith(("similar", "near", "the same")):  # a small index is read instead of looked up
         allowed += [r"SCAN (main\.)?docindex_content.*"]
@@ -193,11 +195,11 @@ def test_the_errors_of_sqlite_are_those_of_apsw():
     }.items():
         error = sqlite3.OperationalError("the message")
         error.sqlite_errorcode = getattr(apsw, name)
-        found = sqlite3_connection.as_apsw(error)
+        found = connections.as_apsw(error)
         assert type(found) is kind
         assert str(found) == "the message"
     without_code = sqlite3.ProgrammingError("Cannot operate on a closed database.")
-    assert sqlite3_connection.as_apsw(without_code) is without_code
+    assert connections.as_apsw(without_code) is without_code
 
 
 def test_a_progress_handler_and_an_interrupt_of_the_host_stop_a_question(db):
@@ -319,8 +321,8 @@ def test_an_index_in_memory_is_answered(path):
 
 
 def test_integers_of_64_bits_texts_and_blobs_are_bound_as_arrays(db):
-    running = sqlite3_connection.RunningStatements(lambda: None)
-    adapted = sqlite3_connection.Sqlite3Connection(db, running, "main")
+    running = connections.RunningStatements(lambda: None)
+    adapted = connections.Sqlite3Connection(db, running, "main")
     for values in (
         np.array([-(1 << 63), -1, 0, 7, (1 << 63) - 1]),
         ("a", "it's", "carray(?)", "\x00", "é" * 100),

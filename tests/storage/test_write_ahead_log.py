@@ -15,7 +15,8 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import segment_writer, write_ahead_log
+from docindex.storage.file import write_ahead_log
+from docindex.storage.postings import segment_writer
 from tests.storage.texts import prose
 
 BOUND = 1 << 20
@@ -295,7 +296,7 @@ def test_a_change_waits_while_another_process_writes_the_header_of_the_log(path)
 
 
 def test_a_file_without_write_ahead_log_has_none_to_bound(tmp_path):
-    store = docindex.storage.connection.Store(
+    store = docindex.storage.file.connection.Store(
         str(tmp_path / "file"), readonly=False, durability="full", timeout_s=0
     )
     with contextlib.closing(store), store.writing(log_bytes=100 * BOUND) as db:

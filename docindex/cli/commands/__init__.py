@@ -1,0 +1,1 @@
+"""The commands: one module for each. They do not import each other."""

@@ -1,0 +1,1 @@
+"""``docindex review``: what it shows, the keys, and one review at a terminal."""

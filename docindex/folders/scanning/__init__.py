@@ -1,0 +1,1 @@
+"""Bring an index up to date with folders."""

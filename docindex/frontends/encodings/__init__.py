@@ -1,0 +1,1 @@
+"""Find the encoding of a text file, and decode it."""

@@ -1,0 +1,1 @@
+"""Extract texts in a process of its own, within limits of memory, time and output."""

@@ -1,0 +1,1 @@
+"""Front ends for mail: messages, mailboxes, and Outlook's files."""

@@ -1,0 +1,1 @@
+"""Front ends for text with marks: web pages, Markdown, LaTeX, RTF, notebooks, subtitles and values."""

@@ -1,0 +1,1 @@
+"""Tables of an app in the same file that an index follows."""

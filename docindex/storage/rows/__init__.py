@@ -1,0 +1,1 @@
+"""The rows of each table: one module reads and writes them, and knows their SQL."""

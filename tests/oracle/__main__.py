@@ -1,8 +1,0 @@
-"""``python -m tests.oracle 1000``: compare every answer about 1,000 random corpora with plain definitions."""
-
-import sys
-
-from tests.oracle.run import report, run
-
-first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-sys.exit(report(run(range(first, first + int(sys.argv[1] if len(sys.argv) > 1 else 1000)))))
