@@ -11,7 +11,7 @@ from docindex import arguments
 from docindex.index.boilerplate import BoilerplateChoice
 from docindex.index.scopes import ScopedReader, open_scope
 from docindex.query.clusters import Clusters, Linkage, find_clusters
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs.joined import Method
 from docindex.query.pairs.pairs import (
     PairOptions,

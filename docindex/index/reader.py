@@ -14,7 +14,8 @@ from docindex.index.hints import Hints
 from docindex.index.pairs_reader import PairsReader
 from docindex.index.scopes import open_scope
 from docindex.query.compare import Comparison, compare_texts, measure_texts
-from docindex.query.measures import SAME_WORK, Measures
+from docindex.query.defaults import SAME_WORK
+from docindex.query.measures import Measures
 from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near, weigh_words
 from docindex.query.regions.evidence import Evidence, checked_lengths
 from docindex.query.resolve import Id, Query, resolve

@@ -17,19 +17,6 @@ from docindex.errors import CorruptIndex
 from docindex.minhash import slots as minhash
 from docindex.recipe import Recipe
 
-SAME_WORK = 0.8
-"""The minimum resemblance of similar documents and clusters, and the minimum containment of containments.
-
-Two versions of one text are above it, and texts that only quote the same things are below it.
-"""
-
-PAIR_RESEMBLANCE = 0.5
-"""The minimum resemblance of pairs.
-
-A list of pairs is read from its best end, so it may go further than a cluster, in which one wrong link joins
-two groups.
-"""
-
 Basis = Literal["shingles", "slots", "fingerprints", "samples"]
 """How measures were obtained: by counting shingles, which is exact, or as estimates by one of the others."""
 

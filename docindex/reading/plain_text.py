@@ -74,7 +74,6 @@ def _separated(written: str) -> str:
 
 _LONGEST_UNIT = 128
 
-_NO_POSITIONS = np.empty(0, np.int64)
 
 # ASCII texts become bytes separately from other texts if the groups have this many characters on average:
 # this saves a nanosecond per character, and each further group costs 30 microseconds.

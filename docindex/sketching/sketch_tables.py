@@ -89,15 +89,6 @@ def to_record_batch(documents: SketchedDocuments) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([_array(columns[field.name], field) for field in SCHEMA], schema=SCHEMA)
 
 
-def from_record_batch(batch: pa.RecordBatch) -> SketchedDocuments:
-    """The documents of a record batch that `to_record_batch` made; perhaps other programs copied the rows.
-
-    Rows may have been chosen, ordered and joined anew; columns that this does not know are left out.
-    `ValueError` if a column is missing, or if the rows are of several recipes.
-    """
-    return documents_in(columns_of(batch))
-
-
 def columns_of(batch: pa.RecordBatch) -> dict[str, pa.Array]:
     """The columns of a batch that this module knows, by their names and with the types of `SCHEMA`.
 

@@ -20,7 +20,7 @@ from pyspark.sql import Observation, SparkSession
 
 from docindex import arguments as argument_checks
 from docindex.errors import DocIndexError, UnreadableFile
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 from docindex.spark.deduplication import deduplicate
 from docindex.spark.keep_order import KEEP_RULES, KeepOrder, quoted_name
 from docindex.spark.sketching import sketch

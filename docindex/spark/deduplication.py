@@ -7,7 +7,7 @@ never change a row, or leave out a document that is in no cluster.
 from pyspark.sql import DataFrame, Observation, Window
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 from docindex.spark.frame_clusters import clusters
 from docindex.spark.keep_order import KeepOrder, as_column
 from docindex.spark.sketching import SPARK_SCHEMA, refuse_other_texts, sketch

@@ -13,7 +13,7 @@ few, come to the second round, in which two texts of one component do not meet.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs.candidates import LARGE
 from docindex.spark.frame_pairs import FrameQuestion
 from docindex.spark.missed_pairs import MOST_MISSED

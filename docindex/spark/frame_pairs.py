@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
 from docindex import arguments
-from docindex.query.measures import PAIR_RESEMBLANCE
+from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.pairs.joined import Threshold
 from docindex.recipe import Recipe
 from docindex.spark.band_meetings import BandMembers, band_members

@@ -14,7 +14,7 @@ from docindex import arguments
 from docindex.cancellation import stopped_by
 from docindex.errors import Cancelled
 from docindex.index.writer import Index
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 from docindex.recipe import Recipe
 from docindex.sql.sources import IndexSource
 from docindex.sql.sql_values import Value, text_or_id, type_name

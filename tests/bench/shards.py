@@ -1,11 +1,9 @@
 """Measure merging shards, loading sketches and exporting them, against sketching the same texts again.
 
-Processor time in one process, because sketching also uses other processes. The sides take turns. Then a
-search of several files as one, against a search of one file.
+Processor time in one process, because sketching also uses other processes. The sides take turns.
 """
 
 import importlib
-import random
 import statistics
 import tempfile
 import time
@@ -15,7 +13,6 @@ import docindex
 from tests.bench import corpus, material
 
 SHARDS = 4
-SEARCHES = 40
 
 
 def run(options):
@@ -55,29 +52,11 @@ def compare(items, folder, rounds, *, keep):
     kind = "texts kept" if keep else "no texts"
     for name, each in seconds.items():
         print(f"  {kind:10}  {name:16} {seconds['add_many'] / each:5.2f} times as fast")
-    if keep:
-        searches(items, paths, folder / "one")
-
-
-def searches(items, paths, one):
-    """Print how long a search of several files takes, compared with a search of one file."""
-    chosen = random.Random(1).sample(items, SEARCHES)
-    queries = [docindex.Text(text[len(text) // 4 : len(text) // 4 + 2000]) for _, text in chosen]
-    with docindex.open(one, readonly=True) as index, docindex.open_many(paths) as files:
-        alone, together = (
-            statistics.median(timed(search_all, side, queries) for _ in range(3)) for side in (index, files)
-        )
-    print(f"  a search of {SHARDS} files as one takes {together / alone:.1f} of the time of one file")
 
 
 def added(items, path, *, keep):
     with docindex.open(path) as index:
         index.add_many(items, workers=1, store_text=keep)
-
-
-def search_all(side, queries):
-    for query in queries:
-        side.search(query)
 
 
 def timed(work, *arguments, **options):

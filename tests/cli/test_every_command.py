@@ -17,7 +17,7 @@ from tests.reference import commands
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 DRAFT, FINAL = (str(SAMPLES / name) for name in ("draft.txt", "final.txt"))
-SCAN, DUPS, ADD = ["scan", "home"], ["dups", "home"], ["add", DRAFT, FINAL]
+SCAN, ADD = ["scan", "home"], ["add", DRAFT, FINAL]
 RULES = ["boilerplate", "--add", FINAL]
 DIGEST = xxhash.xxh3_128_hexdigest(b"the same")
 

@@ -12,11 +12,14 @@ import subprocess
 import sys
 import time
 import zipfile
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
 
+from docindex.__main__ import run_command
 from docindex.cli import main
+from tests import fork_server
 
 BAD = "".join(map(chr, (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))))
 HARMFUL = re.compile(f"[\0-\x09\x0b-\x1f\x7f-\x9f{BAD}\ud800-\udfff]|\nFORGED")
@@ -128,16 +131,24 @@ def made(tmp_path_factory):
     return folder, environment
 
 
+def run_at(terminal, folder, environment, arguments):
+    """Run a command in this process, a child of the fork server, as a shell starts it in a terminal."""
+    for stream in range(3):
+        os.dup2(terminal, stream)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - it lives as long as the process
+    sys.stdout.reconfigure(line_buffering=True)
+    os.chdir(folder)
+    os.environ.update(environment)
+    sys.argv[1:] = map(os.fsdecode, arguments)
+    sys.exit(run_command())
+
+
 def at_terminal(folder, environment, arguments, keys):
     """The exit code of a command, and what it shows, if its standard streams are one terminal."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "docindex", *arguments],
-        **dict.fromkeys(("stdin", "stdout", "stderr"), theirs),
-        cwd=folder,
-        env={**os.environ, **environment, "TERM": "xterm-256color", "COLUMNS": "200"},
-    )
-    os.close(theirs)
+    with Connection(theirs) as terminal:
+        environment = {**environment, "TERM": "xterm-256color", "COLUMNS": "200"}
+        process = fork_server.start(run_at, terminal, folder, environment, arguments)
     shown, deadline = b"", time.monotonic() + 120
     while time.monotonic() < deadline:
         ready, _, _ = select.select([ours], [], [], 0.3)
@@ -151,7 +162,8 @@ def at_terminal(folder, environment, arguments, keys):
             key, keys = (keys, "") if "\n" in keys else (keys[0], keys[1:])
             os.write(ours, key.encode())
     os.close(ours)
-    return process.wait(10), shown.decode("utf-8", "surrogateescape")
+    process.join(10)
+    return process.exitcode, shown.decode("utf-8", "surrogateescape")
 
 
 def harm_in(shown):

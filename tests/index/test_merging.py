@@ -349,7 +349,7 @@ def test_an_index_in_memory_is_refused(tmp_path):
 PROGRAM = """
 import sys, time, docindex
 from docindex.index import private_writing
-from docindex.storage import stored_sketches
+from docindex.storage.rows import stored_sketches
 private_writing._DOCUMENTS, stored_sketches._DOCUMENTS_AT_A_TIME = 10, 5
 docindex.merge(sys.argv[2:], sys.argv[1], progress=lambda *at: (print(*at, flush=True), time.sleep(0.01)))
 """
@@ -362,7 +362,7 @@ def test_a_merge_that_is_killed_leaves_no_result_and_can_be_repeated(tmp_path, i
     paths = shards_of(tmp_path, texts, 4)
     small = PROGRAM.replace(
         "private_writing._DOC",
-        "docindex.storage.rows.stored_sketches._DOCUMENTS_AT_A_TIME = 5\nprivate_writing._DOC",
+        "stored_sketches._DOCUMENTS_AT_A_TIME = 5\nprivate_writing._DOC",
     )
     started = subprocess.Popen([sys.executable, "-c", small, into, *paths], stdout=subprocess.PIPE)
     with started:

@@ -15,7 +15,6 @@ TEXTS = {
     f"text {number:03}": f"words of the text with number {number // 2}, and more " * 20
     for number in range(60)
 }
-TABLES = ("content", "fingerprint", "text")
 
 
 def frame_of(session, texts, partitions=3):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from docindex import Recipe, spark
-from docindex.sketching.sketch_tables import from_record_batch
+from docindex.sketching.sketch_tables import columns_of, documents_in
 from docindex.sketching.sketcher import sketch_batch
 
 TEXTS = {
@@ -39,7 +39,7 @@ def equal(a, b):
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_the_sketches_are_those_of_an_index(session, recipe):
     table = spark.sketch(frame_of(session, TEXTS), recipe).orderBy("key").toArrow()
-    found = from_record_batch(table.combine_chunks().to_batches()[0])
+    found = documents_in(columns_of(table.combine_chunks().to_batches()[0]))
     assert list(found.keys) == sorted(TEXTS)
     made = sketch_batch([TEXTS[key] for key in found.keys], recipe)
     for field in dataclasses.fields(made):
@@ -66,8 +66,8 @@ def test_a_row_without_a_key_or_a_text_is_named(session, key, text, named):
 def test_rows_may_be_chosen_and_ordered_anew(session):
     table = spark.sketch(frame_of(session, TEXTS)).toArrow().combine_chunks()
     (whole,) = table.to_batches()
-    chosen = from_record_batch(whole.take(pa.array([3, 1])))
-    both = from_record_batch(whole)
+    chosen = documents_in(columns_of(whole.take(pa.array([3, 1]))))
+    both = documents_in(columns_of(whole))
     for number, place in enumerate((3, 1)):
         assert chosen.keys[number] == both.keys[place]
         assert equal(chosen.sketches[number].positions, both.sketches[place].positions)

@@ -232,11 +232,6 @@ class Changes:
         return None if same else Change(kind, where, name, data)
 
 
-def _content(data: bytes) -> bytes:
-    """A file without its counters of changes, which differ in any case."""
-    return data[:24] + data[28:92] + data[100:]
-
-
 class _Quarter:
     """Random numbers for `byte_changes`, which tries its kinds in turn."""
 

@@ -1,5 +1,6 @@
 """Migrations: an older file is upgraded, gives the same answers as before, and has no damage."""
 
+import inspect
 import json
 import random
 import shutil
@@ -17,9 +18,6 @@ from tests.storage.texts import noise, prose
 
 CONTENTS = 60
 
-ANSWERS = """
-import json, sys
-import docindex
 
 def answers(index):
     keys = list(index)
@@ -33,7 +31,6 @@ def answers(index):
         "pairs": [(p.a, p.b, p.resemblance) for p in index.pairs(min_resemblance=0.1)],
         "id": index.recipe.id,
     }
-"""
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +63,23 @@ def file(request, old, tmp_path):
     return path
 
 
-def answered(folder, path, statements="", mode=""):
-    """The answers after some statements, by the docindex of a folder."""
+def answered_now(path):
+    """The answers by the present docindex, in this process."""
+    with docindex.open(path) as index:
+        assert index.check() == []
+        return json.loads(json.dumps(answers(index)))
+
+
+def answered(later, path, statements="", mode=""):
+    """The answers after some statements, by the docindex from the future."""
     program = (
-        f"{ANSWERS}\n"
+        f"import json, sys, docindex\n{inspect.getsource(answers)}\n"
         f"with docindex.open(sys.argv[1]{mode}) as index:\n"
         f"    {statements or 'pass'}\n"
         "    assert index.check() == [], index.check()\n"
         "    print(json.dumps(answers(index)))\n"
     )
-    done = future.run(folder, program, path)
+    done = future.run(later, program, path)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -89,7 +93,7 @@ def facts(path):
 
 
 def test_an_older_file_is_migrated_and_gives_the_same_answers_without_damage(later, file):
-    before = answered(future.ROOT, file)
+    before = answered_now(file)
     assert facts(file) == (1, False)
     assert answered(later, file) == before
     assert facts(file) == (2, True)
@@ -107,7 +111,7 @@ def test_a_migrated_file_can_be_changed(later, file):
 
 
 def test_a_recipe_field_that_a_file_lacks_has_its_former_default_and_keeps_the_id(later, file, tmp_path):
-    present = answered(future.ROOT, file)["id"]
+    present = answered_now(file)["id"]
     program = (
         "import sys, docindex\n"
         "for path in sys.argv[1:]:\n"
@@ -184,7 +188,7 @@ def test_a_file_that_is_open_during_its_migration_is_too_new_afterwards(readonly
 
 
 def test_a_file_that_is_not_trusted_is_checked_migrated_and_checked_again(later, file):
-    before = answered(future.ROOT, file)
+    before = answered_now(file)
     assert answered(later, file, mode=", trusted=False") == before
     assert answered(later, file, mode=", trusted=False") == before
 
@@ -220,7 +224,7 @@ def test_damage_from_before_a_migration_is_still_found_after_it(later, old, tmp_
 def test_a_killed_migration_is_done_completely_or_not_at_all(rows, later, old, tmp_path):
     path = tmp_path / "index"
     shutil.copy(old, path)
-    before = answered(future.ROOT, path)
+    before = answered_now(path)
     program = (
         "import os, signal, sys, docindex\ndocindex.open(sys.argv[1])\nos.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -229,5 +233,5 @@ def test_a_killed_migration_is_done_completely_or_not_at_all(rows, later, old, t
     finished = rows > CONTENTS
     assert facts(path) == ((2, True) if finished else (1, False))
     if not finished:
-        assert answered(future.ROOT, path) == before
+        assert answered_now(path) == before
     assert answered(later, path) == before

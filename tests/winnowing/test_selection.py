@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from docindex.winnowing import selection as kernel
@@ -23,7 +23,6 @@ windows = st.integers(1, 12) | st.just(65_535)
 
 @given(documents, windows, st.booleans(), st.sampled_from([1, 3, 16, kernel.CHUNK]))
 @example([[9, 9, 1, 1, 5, 0]], 3, True, kernel.CHUNK)  # a smaller hash just within reach ends the run of 1s
-@settings(max_examples=300)
 def test_winnowing_equals_its_definition_in_every_document_of_a_batch(docs, window, robust, chunk):
     hashes, starts = plain.batch(docs)
     with pytest.MonkeyPatch.context() as patch:
@@ -55,7 +54,6 @@ def test_fingerprints_are_the_winnowed_high_bits_of_the_kgram_hashes(texts, k, w
 @given(
     symbol_runs, st.lists(st.integers(0, 80), max_size=9), st.integers(1, 5), st.integers(1, 9), st.booleans()
 )
-@settings(max_examples=500)
 def test_a_document_in_parts_has_the_fingerprints_of_the_whole(text, cuts, k, window, robust):
     symbols = np.frombuffer(text.encode(), np.uint8)
     found, carry, begin = [], NO_CARRY, 0

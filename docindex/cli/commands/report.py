@@ -16,7 +16,7 @@ from docindex.cli.settings import Settings, read_settings
 from docindex.cli.typed_paths import typed_key, typed_path
 from docindex.cli.whole_file import write_whole
 from docindex.opening import open as open_index
-from docindex.query.measures import PAIR_RESEMBLANCE
+from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.pairs.pairs import Pair
 from docindex.report.chosen_pairs import choose_pairs
 from docindex.report.groups import report_groups

@@ -27,7 +27,8 @@ from docindex.cli.output import progress, remark, remark_on_ignored, show
 from docindex.cli.scan_summary import remark_on_unknown
 from docindex.cli.text_input import STDIN, read_query
 from docindex.cli.typed_paths import typed_key, typed_path
-from docindex.query.measures import PAIR_RESEMBLANCE, SAME_WORK, Measures
+from docindex.query.defaults import PAIR_RESEMBLANCE, SAME_WORK
+from docindex.query.measures import Measures
 from docindex.query.pairs.pairs import PairRank
 from docindex.query.resolve import Text
 from docindex.query.search.options import MATCHES, Rank

@@ -17,7 +17,7 @@ from docindex.folders.scanning.scanner import Scan, check_index
 from docindex.folders.walking.path_keys import Root, key_of, reference_roots, roots_of
 from docindex.folders.walking.walk import FolderProgress, Skipped, no_progress
 from docindex.index.writer import Index
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 
 
 def find(

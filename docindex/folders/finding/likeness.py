@@ -13,7 +13,7 @@ from docindex.folders.finding.groups import LikeFile, LikenessGroup, LikenessKin
 from docindex.frontends.extracted import PART_MARK
 from docindex.index.writer import Index
 from docindex.query.clusters import Cluster
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs.pairs import Pair
 from docindex.storage.rows.files import Tracked
 from docindex.storage.rows.key_ranges import under_roots

@@ -52,8 +52,8 @@ def join_pairs(scope: Scope, threshold: Threshold, *, connecting: bool = False) 
     """All pairs of nodes that reach the threshold, among the contents of the scope.
 
     With `connecting`, only enough of them to connect the same nodes: some pairs of nodes that other pairs
-    connect are left out, if more than `crowds.LARGE` nodes are connected. Which pairs are left out does not
-    depend on the ids of contents.
+    connect are left out, if more than `candidates.LARGE` nodes are connected. Which pairs are left out does
+    not depend on the ids of contents.
 
     The method decides which pairs are found:
     - "shingles": all pairs of kept texts, with exact numbers, and estimates of the others.

@@ -22,7 +22,8 @@ from docindex import arguments
 from docindex.arguments import shown
 from docindex.arrays.ranges import F64, I64, ranges
 from docindex.errors import DocIndexError
-from docindex.query.measures import PAIR_RESEMBLANCE, Measures
+from docindex.query.defaults import PAIR_RESEMBLANCE
+from docindex.query.measures import Measures
 from docindex.query.pairs.join import join_pairs
 from docindex.query.pairs.joined import BASES, JoinedPairs, Method, Threshold
 from docindex.query.scope import CheckCancelled, Scope, ScopeOpener

@@ -9,7 +9,7 @@ segment. They run inside the caller's transaction, and must never write.
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -39,13 +39,6 @@ _DEAD = (
     "left join main.docindex_dead as d on true where t.name = 'dead' order by d.content"
 )
 
-POSTINGS_A_HASH: Final = 12
-"""To read this many postings takes as long as to look up one hash.
-
-The pairs of 4,000 texts with 50,000, which have 12 postings for each hash of the 4,000, took .18 s by
-look-ups and .21 s by a scan; those of 8,000 texts .27 and .25 s. With 250,000 texts, the pairs of 16,000 took
-1.26 and 1.30 s, and those of 40,000 2.03 and 1.71 s.
-"""
 
 # This many hashes are looked up first. If many contents have the same text, one block may hold a million
 # keys.
@@ -67,12 +60,6 @@ class ExistingContents:
                 exist = ~np.isin(contents, self._removed)
                 places, contents = places[exist], contents[exist]
             yield places, contents
-
-
-def looks_up(db: apsw.Connection, hashes: int) -> bool:
-    """Whether it takes less time to look up this many hashes than to read all postings."""
-    total = sum(segment.possible_postings for segment in segments_of(db, FINGERPRINTS))
-    return hashes * POSTINGS_A_HASH < total
 
 
 def look_up(db: apsw.Connection, hashes: U64) -> Iterator[tuple[I64, I64]]:

@@ -19,7 +19,7 @@ from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows.contents import damaged_content
 from docindex.storage.rows.slot_bytes import slots_in
-from docindex.storage.statements import column_lists, columns, columns_for, rows, rows_for
+from docindex.storage.statements import column_lists, columns, columns_for, rows_for
 
 _SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.docindex_content order by id"
 _SIZES_AMONG = (
@@ -50,11 +50,6 @@ _SLOTS_AFTER = (
 _SLOTS = (
     "select c.id, c.slots from carray(?) as wanted cross join main.docindex_content as c on c.id "
     "= wanted.value"
-)
-
-_WORDS = (
-    "select c.words_hash from carray(?) as wanted cross join main.docindex_content as c on c.id = "
-    "wanted.value"
 )
 
 # The slots of one content take a quarter of a kilobyte in memory.
@@ -177,18 +172,6 @@ def slots_after(db: apsw.Connection, content: int, count: int) -> Iterator[Slots
         contents, shingles, kept = (np.array(column, np.int64) for column in numbers)
         words = tallies.mixed_numbers(contents, *_halves(db, words_hashes).T.view(np.int64))
         yield SlotsOfWords(contents, _are_kept(db, shingles, kept), words, _as_slots(db, data, count))
-
-
-def words_hashes_of(db: apsw.Connection, contents: I64) -> Sequence[bytes]:
-    """The hash of the words of each of some ascending contents."""
-    (found,) = columns_for(db, _WORDS, contents) or ((),)
-    _halves(db, found)
-    return found
-
-
-def keeps_texts(db: apsw.Connection) -> bool:
-    """Whether the text of any content is kept."""
-    return bool(rows(db, "select 1 from main.docindex_text limit 1"))
 
 
 def content_ids(db: apsw.Connection) -> I64:

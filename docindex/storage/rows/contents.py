@@ -64,11 +64,6 @@ def having_words(db: apsw.Connection, words_hashes: Iterable[bytes]) -> I64:
     return _having(db, _marked(_WORDS, list(words_hashes)))
 
 
-def having_features(db: apsw.Connection, features: U64) -> I64:
-    """The contents that may have one of some features, ascending."""
-    return _having(db, _moved(features))
-
-
 def sharing(db: apsw.Connection, features: U64) -> dict[int, int]:
     """The contents that may have some of these different features, ascending, and how many at most."""
     found = [content for _, content in look_up_traits(db, np.sort(_moved(features)))]

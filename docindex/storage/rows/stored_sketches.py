@@ -27,7 +27,7 @@ from docindex.storage.rows.batch_rows import FINGERPRINTS_A_PART, PART_BITS, are
 from docindex.storage.rows.contents import TEXT_HASH_BYTES, damaged_content
 from docindex.storage.rows.document_lookup import damaged_document
 from docindex.storage.rows.slot_bytes import slots_in
-from docindex.storage.statements import column_lists, columns_for, rows, rows_for
+from docindex.storage.statements import columns_for, rows, rows_for
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow, DocumentRow
 
 _DOCUMENTS = f"{DOCUMENT.select} where id > ? order by id limit ?"
@@ -45,7 +45,6 @@ _TEXTS = (
     "select c.id, c.hash, c.characters from carray(?) as wanted "
     "cross join main.docindex_content as c on c.id = wanted.value"
 )
-_ALL_HASHES = "select id, hash from main.docindex_content order by id"
 _ROWS_AT_A_TIME = 1 << 16
 _HASHES_AFTER = "select hash, id from main.docindex_content where id > ?"
 _LENGTHS = (
@@ -174,15 +173,6 @@ def stored_texts(db: apsw.Connection, contents: I64) -> dict[int, tuple[bytes, i
 def texts_after(db: apsw.Connection, content: int) -> dict[bytes, int]:
     """The contents after a content, by the hashes of their texts."""
     return dict(rows(db, _HASHES_AFTER, (content,)))
-
-
-def text_numbers(db: apsw.Connection) -> tuple[I64, U64]:
-    """All contents, and the first 8 bytes of the hash of each text as a number: equal if the texts are."""
-    contents, numbers = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
-    for ids, hashes in column_lists(db, _ALL_HASHES, most=_ROWS_AT_A_TIME):
-        contents.append(np.array(ids, np.int64))
-        numbers.append(np.frombuffer(b"".join([hash_[:8] for hash_ in hashes]), "<u8").astype(np.uint64))
-    return np.concatenate(contents), np.concatenate(numbers)
 
 
 class StoredDocument(NamedTuple):

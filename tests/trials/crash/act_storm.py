@@ -1,4 +1,4 @@
-"""``python -m tests.trials.crash.act_storm``: change, kill and disturb `act` and `undo`, and look for lost bytes.
+"""``python -m tests.trials.crash.act_storm``: disturb and kill `act` and `undo`, and look for lost bytes.
 
 Six storms, each of rounds with a folder of copies, hard links, copied folders and repositories:
 

@@ -1,4 +1,4 @@
-"""``python -m tests.trials.crash.full_disk WAY OPERATION FOLDER``: run an operation with too little disk space.
+"""``python -m tests.trials.crash.full_disk WAY OPERATION FOLDER``: run an operation on a full disk.
 
 The first attempt has no free space, and each further attempt has a little more, until the operation succeeds.
 Each failed attempt must raise `DiskFull` and no other error. It must change nothing, except that an operation
@@ -53,7 +53,7 @@ MANY = [(f"many/{number}", program.text_of(100 + number)) for number in range(12
 
 
 def add_until(index):
-    for number in range(40):
+    for number in range(16):
         index.add(f"one/{number:03}", program.text_of(1000 + number))
 
 
@@ -67,20 +67,20 @@ def look_at_backup(index):
 OPERATIONS = {
     "add": (lambda index: index.add("new", program.text_of(99)), 32_768),
     "add instead": (lambda index: index.add("7", program.text_of(98), meta=[1]), 32_768),
-    "add one by one": (add_until, 400_000),
+    "add one by one": (add_until, 250_000),
     "add many": (lambda index: index.add_many(MANY, workers=1), 80_000),
     "remove": (lambda index: "7" in index and index.remove("7"), 8192),
     "rename": (lambda index: "7" in index and index.rename("7", "seven"), 4096),
-    "optimize": (docindex.Index.optimize, 80_000),
+    "optimize": (docindex.Index.optimize, 50_000),
     "backup": (lambda index: index.backup(f"{index.path}.backup"), 50_000),
 }
 
 
 def build(path):
     with docindex.open(path) as index:
-        for number in range(60):
+        for number in range(30):
             index.add(f"{number}", program.text_of(number))
-        for number in range(20, 40):
+        for number in range(10, 20):
             index.remove(f"{number}")
 
 
@@ -147,7 +147,7 @@ def opening(space, folder, name):
             enough = True
         space.release()
         with docindex.open(path) as index:
-            assert len(index) == (0 if name == "make" else 40)
+            assert len(index) == (0 if name == "make" else 20)
             assert index.check() == []
         if enough:
             return failed

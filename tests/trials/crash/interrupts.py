@@ -1,4 +1,4 @@
-"""``python -m tests.trials.crash.interrupts 5000``: interrupt an index 5000 times between any two instructions.
+"""``python -m tests.trials.crash.interrupts 5000``: interrupt an index 5000 times at any instruction.
 
 Each round opens an index, and uses it in one thread or in three. Meanwhile `KeyboardInterrupt` arrives, as by
 Control-C, often several times in a row, and a thread gets exceptions that another thread raises in it. All

@@ -1,4 +1,4 @@
-"""``python -m tests.trials.crash.kill 10000``: kill writing programs 10000 times, and examine what they leave.
+"""``python -m tests.trials.crash.kill 10000``: kill writers 10000 times, and examine what they leave.
 
 One to three programs change a file at the same time, each its own documents. One of them, or all of them,
 are killed with SIGKILL at a random moment of a call. Afterwards every call that had returned must be there

@@ -1,4 +1,4 @@
-"""``python -m tests.trials.crash.power_loss 3000``: cut the power of a disk 3000 times, and examine what is left.
+"""``python -m tests.trials.crash.power_loss 3000``: cut the power 3000 times, and examine what is left.
 
 A seeded program changes an index while a VFS records what SQLite does to the files. A loss is simulated at a
 random moment of the recording: of the writes since the last sync of each file, some are dropped, torn at

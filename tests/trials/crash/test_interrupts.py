@@ -1,4 +1,4 @@
-"""Interrupts at any instruction lose nothing. For longer: ``python -m tests.trials.crash.interrupts 5000``."""
+"""Interrupts at any instruction lose nothing. In full: ``python -m tests.trials.crash.interrupts 5000``."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A killed writer loses no call that had returned. For longer: ``python -m tests.trials.crash.kill 10000``."""
+"""A killed writer loses no call that had returned. In full: ``python -m tests.trials.crash.kill 10000``."""
 
 import itertools
 import random

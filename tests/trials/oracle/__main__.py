@@ -1,4 +1,4 @@
-"""``python -m tests.trials.oracle 1000``: compare every answer about 1,000 random corpora with plain definitions."""
+"""``python -m tests.trials.oracle 1000``: compare all answers on 1,000 corpora with plain definitions."""
 
 import sys
 

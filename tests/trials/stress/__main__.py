@@ -1,4 +1,4 @@
-"""``python -m tests.trials.stress 30``: run four reading and two writing processes on one file for 30 seconds."""
+"""``python -m tests.trials.stress 30``: four readers and two writers use one file for 30 seconds."""
 
 import sys
 import tempfile

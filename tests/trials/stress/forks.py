@@ -1,4 +1,4 @@
-"""``python -m tests.trials.stress.forks 1000``: 1000 times, fork eight processes that add to the parent's index.
+"""``python -m tests.trials.stress.forks 1000``: fork eight processes that add to the index, 1000 times.
 
 The parent has the index open at the forks, and closes it before it waits for its children. Each child must
 get its sentence, or its document must be there.

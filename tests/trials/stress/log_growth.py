@@ -1,4 +1,4 @@
-"""``python -m tests.trials.stress.log_growth 300``: how long does the write-ahead log get under readers and writers?
+"""``python -m tests.trials.stress.log_growth 300``: how long does the log get under readers and writers?
 
 For some seconds, writers and readers use one file, in threads and in processes: two processes that write in
 one thread and search in two, a process that searches in two threads, and a process that reads for a minute

@@ -151,7 +151,10 @@ def run(folder, seconds, *, timeout_s=10.0):
     path = str(Path(folder) / "index")
     with docindex.open(path, recipe=RECIPE) as index:
         index.add_many([item for group in range(GROUPS) for item in items(group, 0)], workers=1)
-    command = "import sys, json; from tests.trials.stress import program; print(json.dumps(program.{}({!r}, {}, {}, {})))"
+    command = (
+        "import sys, json\nfrom tests.trials.stress import program\n"
+        "print(json.dumps(program.{}({!r}, {}, {}, {})))"
+    )
     roles = [("write", number) for number in range(1, WRITERS + 1)]
     roles += [("read", number) for number in range(READERS)]
     processes = [
