@@ -4,7 +4,7 @@ A command must never compute anything itself. Results go to stdout; each error i
 """
 
 # From the bottom up: settings, exit_codes, whole_file, typed_paths, existing_index, options, file_selection,
-# output, log_remarks, text_input, scan_summary, review, commands, runner, command_list.
+# progress_bar, output, log_remarks, text_input, scan_summary, review, commands, runner, command_list.
 
 import sys
 from collections.abc import Sequence

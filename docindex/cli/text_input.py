@@ -26,7 +26,7 @@ from docindex.index.scopes import open_scope
 from docindex.query.resolve import Key, kept_text, places_of, resolve
 from docindex.shown.wording import one_line, several, size
 from docindex.spelling import most_alike
-from docindex.storage.rows.files import UNDETECTED
+from docindex.storage.tracked_files import UNDETECTED
 
 STDIN = "-"
 """The name of standard input, for commands that accept it."""

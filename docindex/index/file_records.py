@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from docindex.recipe import Recipe
 from docindex.storage.file.connection import Transactions
 from docindex.storage.rows import content_writer, document_lookup, document_removal, documents, files
-from docindex.storage.rows.files import TEXT, Tracked
+from docindex.storage.tracked_files import TEXT, Tracked
 
 
 class FileRecords:

@@ -13,8 +13,8 @@ from docindex.arguments import kind_of_text, plain_text, shown
 from docindex.frontends.extracted import Extracted
 from docindex.storage.rows import contents
 from docindex.storage.rows.document_lookup import Document
-from docindex.storage.rows.files import Tracked
 from docindex.storage.rows.incoming_documents import Incoming
+from docindex.storage.tracked_files import Tracked
 from docindex.storage.values import can_be_stored, encodes
 
 Item = tuple[str, str | Extracted] | tuple[str, str | Extracted, Any]

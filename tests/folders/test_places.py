@@ -250,3 +250,19 @@ def test_paths_that_are_too_long_for_one_call_are_acted_on_and_restored(root):
     assert sorted(os.listdir(here)) == ["a", "b"]
     os.close(here)
     assert key_of(root) in outcome.files[0].key
+
+
+def test_a_folder_that_becomes_a_link_while_act_looks_for_mounts_is_left(home, monkeypatch):
+    for name in "ab":
+        write(home / name / "y", b"another")
+    plan = folders.find_exact([home / "a", home / "b"]).plan()
+
+    def asked(folder):
+        raise OSError(22, "Invalid argument", folder)  # as of a link that has just become a folder
+
+    with monkeypatch.context() as changed:
+        changed.setattr(os.path, "ismount", asked)
+        outcome = folders.act(plan, "delete", journal=home.parent / "journal")
+    assert [file.outcome for file in outcome.files] == ["done", "done"]
+    assert outcome.emptied == ()
+    assert sorted(path.name for path in home.iterdir()) == ["a", "b", "c"]

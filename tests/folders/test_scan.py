@@ -377,7 +377,8 @@ def test_a_kill_leaves_no_document_without_a_noted_file(tmp_path, folder):
         (folder / f"{number}.txt").write_text(prose(random.Random(number), 1500))
     settled(folder)
     program = (
-        "import docindex, os, sys; from docindex.folders import file_readers, scan\n"
+        "import docindex, os, sys; from docindex.folders import scan\n"
+        "from docindex.folders.scanning import file_readers\n"
         "import docindex.index.adding; docindex.index.adding._COMMIT = 20_000\n"
         "read, paths = file_readers.read_file, []\n"
         "def stop(path, **options):\n"

@@ -168,7 +168,7 @@ def test_a_closed_extractor_starts_no_process():
 
 @pytest.mark.skipif(not hasattr(signal, "alarm"), reason="Windows has no alarm")
 def test_a_process_without_its_host_ends_by_itself():
-    code = "from docindex.frontends import child; child._end_after(1); [0 for _ in iter(int, 1)]"
+    code = "from docindex.frontends.isolated import child; child._end_after(1); [0 for _ in iter(int, 1)]"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGALRM
 
 

@@ -220,7 +220,7 @@ def test_huge_drawings_are_given_up_within_the_limits(bombs):
 
 LEAK = """
 import resource, sys
-from docindex.frontends import child
+from docindex.frontends.isolated import child
 from docindex.frontends.isolated.messages import Source
 child._limit_memory()
 data = sys.stdin.buffer.read()

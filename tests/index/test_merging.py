@@ -14,7 +14,7 @@ from docindex import CorruptIndex, Recipe, RecipeMismatch
 from docindex.frontends.extracted import Extracted, Place, Places
 from docindex.index import private_writing
 from docindex.sketching import sketcher
-from docindex.storage.rows.files import Tracked
+from docindex.storage.tracked_files import Tracked
 
 TEXTS = {
     "empty": "",

@@ -16,7 +16,7 @@ import time
 import pytest
 
 import docindex
-from docindex import cancelling
+from docindex import cancellation
 from docindex.reading import slicing
 from docindex.sql import register
 from docindex.storage.hosts.connections import Sqlite3Host
@@ -261,7 +261,7 @@ def stopped_at_every_checkpoint(ask):
                 raise KeyboardInterrupt
 
         try:
-            with cancelling.stopped_by(stop):
+            with cancellation.stopped_by(stop):
                 ask()
         except KeyboardInterrupt:
             continue
@@ -314,7 +314,7 @@ def test_cancel_ends_work_on_a_long_text_between_two_slices(work, long_texts, mo
     ready = threading.Event()
     with docindex.open(":memory:") as index:
         index.add("ada", "The Analytical Engine weaves algebraical patterns")
-        real = cancelling.checkpoint
+        real = cancellation.checkpoint
 
         def noted():
             ready.set()

@@ -31,7 +31,7 @@ from docindex import Recipe
 from docindex.frontends import Extracted, Place, Places
 from docindex.storage.postings import segment_writer
 from docindex.storage.rows import contents
-from docindex.storage.rows.files import Tracked
+from docindex.storage.tracked_files import Tracked
 from tests.storage.answers import looked_up
 from tests.storage.texts import noise, prose
 

@@ -12,7 +12,7 @@ import pytest
 
 import docindex
 from docindex.query.measures import shares_of_sets
-from docindex.storage.rows.files import Tracked
+from docindex.storage.tracked_files import Tracked
 from tests.storage import damage, silent_damage
 from tests.storage.texts import prose
 

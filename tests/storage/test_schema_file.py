@@ -12,7 +12,7 @@ import docindex
 from docindex import Recipe
 from docindex.frontends import Extracted, Place, Places
 from docindex.storage.rows import contents
-from docindex.storage.rows.files import Tracked
+from docindex.storage.tracked_files import Tracked
 from tests.storage.answers import looked_up
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "schema-1.docindex"

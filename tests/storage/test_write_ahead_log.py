@@ -124,7 +124,7 @@ def test_the_log_stays_within_twice_its_bound_while_readers_overlap(path, bounde
 def test_writers_in_two_processes_keep_to_the_bound_together(path):
     code = (
         "import sys, docindex; from tests.storage import test_write_ahead_log as tests; "
-        "from docindex.storage import write_ahead_log; write_ahead_log.BOUND = tests.BOUND\n"
+        "from docindex.storage.file import write_ahead_log; write_ahead_log.BOUND = tests.BOUND\n"
         "with tests.opened(sys.argv[1], timeout_s=60) as index:\n"
         "    for _ in range(150): tests.commit(index)"
     )

@@ -86,7 +86,15 @@ def _folders_of(top: str, group: FolderGroup) -> list[bytes]:
             found.add(above)
             above = above.rpartition("/")[0]
     paths = sorted([path_of(top + key[len(group.folder) :]) for key in found], reverse=True)
-    return [path for path in paths if os.path.basename(path) != _OF_THE_SYSTEM and not os.path.ismount(path)]
+    return [path for path in paths if os.path.basename(path) != _OF_THE_SYSTEM and not _is_mount_point(path)]
+
+
+def _is_mount_point(folder: bytes) -> bool:
+    """Whether another file system is, or may be, mounted there: a link can take its place just now."""
+    try:
+        return os.path.ismount(folder)
+    except OSError:
+        return True
 
 
 def _real_folder(group: FolderGroup) -> str:

@@ -16,7 +16,7 @@ from docindex.folders.planning.copy_groups import ExactCopies
 from docindex.folders.walking.file_reader import TAIL, NotReadable, digest_of, tail_of
 from docindex.folders.walking.path_keys import path_of
 from docindex.folders.walking.walk import FolderProgress, Skipped, no_progress
-from docindex.storage.rows.files import Tracked
+from docindex.storage.tracked_files import Tracked
 
 if TYPE_CHECKING:  # numpy, which the index needs, takes longer to import than a small folder to search
     from docindex.index.writer import Index

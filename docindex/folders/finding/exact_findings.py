@@ -39,7 +39,7 @@ from docindex.folders.walking.walk import (
     walked_pairs,
 )
 from docindex.storage.file.safe_closing import close_descriptor
-from docindex.storage.rows.files import UNDETECTED, Tracked
+from docindex.storage.tracked_files import UNDETECTED, Tracked
 
 # Let a disk read several small files at the same time, while the caller reads one file after another.
 #

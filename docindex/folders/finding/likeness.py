@@ -15,8 +15,8 @@ from docindex.index.writer import Index
 from docindex.query.clusters import Cluster
 from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs.pairs import Pair
-from docindex.storage.rows.files import Tracked
 from docindex.storage.rows.key_ranges import under_roots
+from docindex.storage.tracked_files import Tracked
 
 # More texts than any index has.
 _NO_LIMIT = 1 << 62

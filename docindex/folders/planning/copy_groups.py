@@ -6,7 +6,7 @@ Holds values only. Must never import what a search for exact copies does not nee
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from docindex.storage.rows.files import Tracked
+from docindex.storage.tracked_files import Tracked
 
 ON_ANOTHER_DISK = "on another disk"
 """The remark for a copy that is kept because it is on another disk: it may be a backup."""

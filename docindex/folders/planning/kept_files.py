@@ -14,7 +14,7 @@ from docindex.folders.planning.keep_rules import Candidate, KeepPolicy, check_ke
 from docindex.folders.walking.path_keys import is_under, key_of, path_of, with_slashes
 from docindex.folders.walking.system import allocated_bytes
 from docindex.storage.file.descriptors import file_at
-from docindex.storage.rows.files import UNDETECTED, Tracked
+from docindex.storage.tracked_files import UNDETECTED, Tracked
 
 _NO_KEYS: AbstractSet[str] = frozenset()
 _IS_KEPT = operator.attrgetter("keep")

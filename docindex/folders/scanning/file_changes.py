@@ -12,7 +12,7 @@ from docindex.folders.walking.file_reader import NotReadable, digest_of, trusted
 from docindex.folders.walking.path_keys import path_of
 from docindex.folders.walking.walk import Formats, WalkedFile, WalkOptions
 from docindex.frontends.recognition import by_extension, is_archive, named
-from docindex.storage.rows.files import (
+from docindex.storage.tracked_files import (
     BINARY,
     NO_ARCHIVE,
     NO_DOCUMENT,

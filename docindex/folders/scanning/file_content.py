@@ -19,7 +19,7 @@ from docindex.frontends.isolated.extractor import Extractor
 from docindex.frontends.isolated.messages import Source
 from docindex.frontends.recognition import by_extension, may_need_front_end, recognise
 from docindex.frontends.source_documents import read_source
-from docindex.storage.rows.files import (
+from docindex.storage.tracked_files import (
     BINARY,
     CONTAINER,
     NO_ARCHIVE,

@@ -17,7 +17,7 @@ from docindex.folders.scanning.tally import ScanTally
 from docindex.folders.walking.path_keys import key_of, path_of, with_slashes
 from docindex.folders.walking.walk import WalkedFile, index_identities, walk_files
 from docindex.index.writer import Index
-from docindex.storage.rows.files import BINARY, Tracked
+from docindex.storage.tracked_files import BINARY, Tracked
 
 # Decide whether a known file that a walk did not find is gone or still exists.
 #

@@ -30,7 +30,7 @@ from docindex.frontends.extracted import PART_MARK, Extracted, text_in
 from docindex.index.items import TextsOfFiles
 from docindex.index.writer import Index
 from docindex.storage.rows.contents import text_hash
-from docindex.storage.rows.files import PLAIN_READINGS, TEXT, Tracked
+from docindex.storage.tracked_files import PLAIN_READINGS, TEXT, Tracked
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import dataclasses
 from typing import NamedTuple
 
 from docindex.folders.walking.walk import Skipped
-from docindex.storage.rows.files import BINARY, CONTAINER, PLAIN_READINGS, TEXT, UNDETECTED, Tracked
+from docindex.storage.tracked_files import BINARY, CONTAINER, PLAIN_READINGS, TEXT, UNDETECTED, Tracked
 
 
 class UnreadFormat(NamedTuple):

@@ -242,7 +242,7 @@ class Writer:
             path = self._rng.choice(self._paths)
             write = self._rng.choice((self._append, self._rewrite, self._replace, self._map))
             with contextlib.suppress(FileNotFoundError):  # act has removed it
-                write(path, b"written %d by %d " % (self.count, os.getpid()))
+                write(path, b"%d written by %d " % (self.count, os.getpid()))
                 self.count += 1
             time.sleep(self._rng.random() * 0.004)
         return list(self._last.values())
