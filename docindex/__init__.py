@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from docindex.cancellation import CancelToken, cancelling
     from docindex.frontends.extract import extract
     from docindex.frontends.extracted import Extracted
-    from docindex.index.followed_tables import Followed
+    from docindex.index.following import Followed
+    from docindex.index.index import Index
     from docindex.index.texts import (
         Fingerprints,
         containment,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
         simhash,
         sketch,
     )
-    from docindex.index.writer import Index
     from docindex.merging import merge
     from docindex.opening import open  # noqa: A004 - as in gzip.open: people write docindex.open
     from docindex.query.clusters import Cluster, Clusters, Member
@@ -72,11 +72,11 @@ _HOMES = {
     "docindex.cancellation": ("CancelToken", "cancelling"),
     "docindex.frontends.extract": ("extract",),
     "docindex.frontends.extracted": ("Extracted",),
-    "docindex.index.followed_tables": ("Followed",),
+    "docindex.index.following": ("Followed",),
     "docindex.index.texts": (
         *("Fingerprints", "containment", "distance", "fingerprints", "resemblance", "simhash", "sketch"),
     ),
-    "docindex.index.writer": ("Index",),
+    "docindex.index.index": ("Index",),
     "docindex.merging": ("merge",),
     "docindex.opening": ("open",),
     "docindex.query.clusters": ("Cluster", "Clusters", "Member"),

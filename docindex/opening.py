@@ -12,7 +12,7 @@ from typing import get_args
 from docindex import arguments
 from docindex.default_path import default_path
 from docindex.errors import NotAnIndex, UnreadableFile
-from docindex.index.writer import Index
+from docindex.index.index import Index
 from docindex.private_files import own_folder
 from docindex.recipe import Recipe
 from docindex.sql.register import register_on

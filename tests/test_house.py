@@ -97,7 +97,7 @@ def test_only_storage_contains_sql_text():
 
 # Functions that people call with many named choices: the public surface, and the commands.
 MANY_PARAMETERS = re.compile(
-    r"cli/commands/\w+\.py|opening\.py|index/(reader|pairs_reader|writer)\.py|folders/finding/(exact_)?findings\.py"
+    r"cli/commands/\w+\.py|opening\.py|index/index\.py|folders/finding/(exact_)?findings\.py"
 )
 
 

@@ -99,6 +99,17 @@ def test_every_function_of_the_papers_has_an_example():
                 assert ">>>" in (member.__doc__ or ""), f"{path.stem}.{name}"
 
 
+@pytest.mark.parametrize("name", ["winnowing", "shingling", "minhash", "simhashing"])
+def test_the_package_of_a_paper_names_what_it_has(name):
+    package = importlib.import_module(f"docindex.{name}")
+    modules = [path.stem for path in (README.parent / "docindex" / name).glob("[a-z]*.py")]
+    functions = {
+        member for module in modules for member in vars(importlib.import_module(f"docindex.{name}.{module}"))
+    }
+    named = re.findall(r"`(\w+)`", package.__doc__)
+    assert set(modules) <= set(named) <= {*modules, *functions}
+
+
 def parameters_in(written):
     """The parameters that a signature in the README gives, as (name, default, whether keyword-only)."""
     keyword_only = False

@@ -1,7 +1,7 @@
 """Open an index that must exist already. A mistyped name must never make a new index."""
 
 from docindex.errors import OutOfDate, ReadOnly, SchemaTooOld, UnreadableFile
-from docindex.index.writer import Index
+from docindex.index.index import Index
 from docindex.opening import open as open_index
 
 

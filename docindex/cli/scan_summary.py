@@ -17,7 +17,7 @@ from docindex.shown.paths import display_path
 from docindex.shown.wording import one_line, several, size
 
 if TYPE_CHECKING:  # a search for exact copies needs no index
-    from docindex.index.writer import Index
+    from docindex.index.index import Index
 
 _COUNTS = ("unchanged", "added", "changed", "moved", "removed", "texts", "binaries", "bytes")
 

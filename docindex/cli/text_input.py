@@ -22,7 +22,7 @@ from docindex.frontends.extracted import PART_MARK, Extracted
 from docindex.frontends.front_end import ExtractionOptions
 from docindex.frontends.isolated.extractor import Extractor
 from docindex.frontends.recognition import by_extension, may_need_front_end
-from docindex.index.scopes import open_scope
+from docindex.index.index import open_scope
 from docindex.query.resolve import Key, kept_text, places_of, resolve
 from docindex.shown.wording import one_line, several, size
 from docindex.spelling import most_alike

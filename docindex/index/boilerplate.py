@@ -12,7 +12,7 @@ from docindex.index.items import checked_key
 from docindex.query.resolve import resolve
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set, text_fingerprints
-from docindex.storage.file.connection import Transactions
+from docindex.storage.file.connection import Store
 from docindex.storage.rows import templates
 from docindex.storage.rows.contents import text_hash
 from docindex.storage.rows.templates import Template
@@ -44,7 +44,7 @@ class Boilerplate:
     Iterating gives the templates in the order of their names.
     """
 
-    def __init__(self, store: Transactions, recipe: Recipe) -> None:
+    def __init__(self, store: Store, recipe: Recipe) -> None:
         self._store = store
         self._recipe = recipe
 

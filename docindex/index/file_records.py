@@ -7,8 +7,7 @@ themselves.
 import functools
 from collections.abc import Callable, Iterable
 
-from docindex.recipe import Recipe
-from docindex.storage.file.connection import Transactions
+from docindex.storage.file.connection import Store
 from docindex.storage.rows import content_writer, document_lookup, document_removal, documents, files
 from docindex.storage.tracked_files import TEXT, Tracked
 
@@ -16,9 +15,8 @@ from docindex.storage.tracked_files import TEXT, Tracked
 class FileRecords:
     """The records of the files that scans have seen. Made by `Index`."""
 
-    def __init__(self, store: Transactions, recipe: Recipe) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
-        self._recipe = recipe
 
     def under(self, root: str) -> list[Tracked]:
         """The records of the files under a folder, or of the file with this key, ordered by key."""

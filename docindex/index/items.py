@@ -1,9 +1,8 @@
-"""Check documents before they are stored; write documents as lines of JSON, and read such lines.
+"""Check documents before they are stored.
 
 Returns documents to store, or raises an error that names the mistake. Must never touch a file.
 """
 
-import base64
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +11,6 @@ from typing import Any
 from docindex.arguments import kind_of_text, plain_text, shown
 from docindex.frontends.extracted import Extracted
 from docindex.storage.rows import contents
-from docindex.storage.rows.document_lookup import Document
 from docindex.storage.rows.incoming_documents import Incoming
 from docindex.storage.tracked_files import Tracked
 from docindex.storage.values import can_be_stored, encodes
@@ -115,36 +113,3 @@ def checked_key(key: str, name: str = "a key") -> str:
             'for a file name that is not UTF-8 use os.fsencode(name).decode("utf-8", "backslashreplace")'
         )
     return plain
-
-
-def to_line(document: Document, text: str | None) -> str:
-    """A document as a line of JSON.
-
-    A text with lone surrogates is written as base64, because JSON would join a pair of them into one
-    character.
-    """
-    if text is not None and not encodes(text):
-        coded = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
-        return json.dumps({"key": document.key, "base64": coded, "meta": document.meta})
-    return json.dumps({"key": document.key, "text": text, "meta": document.meta})
-
-
-def from_line(number: int, line: str) -> Item:
-    """The item in a line that `to_line` wrote; for any other line, a `ValueError` with its number.
-
-    `TypeError` for a value that is not a line.
-    """
-    if not isinstance(line, (str, bytes)):
-        raise TypeError(f"line {number} must be a str that export wrote, not {shown(line)}")
-    line = str.__str__(line) if isinstance(line, str) else line
-    try:
-        found = json.loads(line)
-        key, meta = found["key"], found.get("meta")
-        if "base64" in found:
-            return key, base64.b64decode(found["base64"]).decode("utf-8", "surrogatepass"), meta
-        text = found["text"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"line {number} is not a line that export wrote: {line[:60]!r}") from error
-    if text is None:
-        raise ValueError(f"line {number}: the text of {shown(key)} was not kept; add it from its source")
-    return key, text, meta

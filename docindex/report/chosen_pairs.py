@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from docindex.folders.walking.path_keys import path_of
 from docindex.folders.walking.program_trees import is_program_folder, names_in
-from docindex.index.writer import Index
+from docindex.index.index import Index
 from docindex.query.pairs.pairs import Pair
 from docindex.report.groups import ReportGroup
 

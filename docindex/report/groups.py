@@ -1,15 +1,128 @@
 """The groups of files that a page lists. Holds values only."""
 
+import base64
+import contextlib
 import dataclasses
+import datetime as dt
+import os
+import struct
 from collections.abc import Sequence
 
 from docindex.folders import CopyGroup, Findings, FolderGroup, LikeFile, LikenessGroup
-from docindex.folders.planning.local_times import changed_at
+from docindex.folders.walking.file_reader import NotReadable, read_bytes
 from docindex.folders.walking.path_keys import path_of
+from docindex.frontends.failures import NotExtracted
 from docindex.frontends.isolated.extractor import Extractor
-from docindex.report.thumbnails import thumbnail
-from docindex.shown.group_records import KIND_HEADINGS
+from docindex.frontends.isolated.messages import Source
+from docindex.frontends.picture import FRONT_END
+from docindex.shown.groups import KIND_HEADINGS
 from docindex.shown.wording import percent, several, size
+
+# Tell when files were changed, as a file manager shows it. Must never fail for an odd time.
+
+
+def local_time(mtime_ns: int) -> str:
+    """A time in nanoseconds since 1970 as local date and time; "" for -1 and for times out of range.
+
+    >>> local_time(-1), len(local_time(1_700_000_000_000_000_000)), local_time(1 << 80)
+    ('', 19, '')
+    """
+    if mtime_ns == -1:
+        return ""
+    try:
+        return dt.datetime.fromtimestamp(mtime_ns // 10**9).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, OSError, ValueError):
+        return ""
+
+
+def changed_at(key: str) -> int:
+    """When a file or a folder was changed last, in nanoseconds since 1970; -1 if that cannot be read."""
+    try:
+        return os.stat(path_of(key)).st_mtime_ns
+    except (OSError, ValueError):
+        return -1
+
+
+# Show small images of picture files on a page, as data URLs.
+#
+# Takes paths, and returns URLs. With Pillow, a picture is made small, in the process that extracts texts;
+# without it, only a small file is shown as it is. Only JPEG, PNG, GIF and WebP are shown, which can hold no
+# scripts. Must never read or embed more bytes than the limits below, decode a picture in this process, or
+# fail for a damaged one.
+
+_MOST_UNSCALED = 4_000_000
+"""Pixels of a picture that a browser makes small."""
+
+_EMBEDDED = 24_000
+"""Bytes of an image on the page."""
+
+_FORMATS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif"}
+
+
+def thumbnail(path: bytes, extractor: Extractor) -> str:
+    """The data URL of a small image; "" if the file is no such picture, or too large, or cannot be read."""
+    data = _picture(path)
+    if data is None:
+        return ""
+    kind = _kind_of(data)
+    if (small := _scaled(data, extractor)) is not None:
+        return small
+    width, height = _dimensions(data, kind)
+    return _url(data, kind) if len(data) <= _EMBEDDED and 0 < width * height <= _MOST_UNSCALED else ""
+
+
+def _picture(path: bytes) -> bytes | None:
+    """The bytes of a picture file."""
+    try:
+        if os.stat(path).st_size > FRONT_END.most_bytes:
+            return None
+        return read_bytes(path, lambda head: _kind_of(head) != "")[1]
+    except (NotReadable, OSError, ValueError):
+        return None
+
+
+def _kind_of(head: bytes) -> str:
+    """The format of a picture by its first bytes; "" for any other file."""
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":  # songs and videos begin with RIFF, too
+        return "webp"
+    return next((name for start, name in _FORMATS.items() if head.startswith(start)), "")
+
+
+def _scaled(data: bytes, extractor: Extractor) -> str | None:
+    """The data URL that Pillow makes; "" for a picture that it cannot read, None without Pillow."""
+    try:
+        (small,) = extractor.extract(Source(data, format=FRONT_END.name)).parts
+    except NotExtracted as error:
+        return None if error.reason == "not installed" else ""
+    return _url(small.data, "jpeg") if len(small.data) <= _EMBEDDED else ""
+
+
+def _dimensions(data: bytes, kind: str) -> tuple[int, int]:
+    """The width and the height that the header of a picture names; zeros if it names none."""
+    with contextlib.suppress(struct.error):
+        if kind == "png":
+            return struct.unpack_from(">II", data, 16)
+        if kind == "gif":
+            return struct.unpack_from("<HH", data, 6)
+        if kind == "jpeg":
+            return _jpeg_dimensions(data)
+    return 0, 0
+
+
+def _jpeg_dimensions(data: bytes) -> tuple[int, int]:
+    at = 2
+    while True:
+        marker, code, length = struct.unpack_from(">BBH", data, at)
+        if marker != 0xFF or length < 2:
+            return 0, 0
+        if 0xC0 <= code <= 0xCF and code not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return width, height
+        at += 2 + length
+
+
+def _url(data: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

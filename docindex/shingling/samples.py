@@ -135,10 +135,7 @@ def _divisible(values: U64, i: I64) -> Bool:
     return divisible
 
 
-# Estimate resemblance and containment from samples, as Broder (1997) does, with standard errors.
-#
-# In: samples that `min_s` and `mod_m` made. Out: estimates. For study: an index answers from shingles,
-# fingerprints or slots, and must never use these samples.
+# Estimates of resemblance and containment from samples, with standard errors.
 
 # How far s * (r + epsilon) may be from the whole number that it stands for: a thousand times the rounding
 # error of a double, and far below any difference that a caller would ask for.

@@ -12,19 +12,198 @@ import dataclasses
 import math
 from typing import Self
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
 from docindex import arguments
+from docindex.arguments import shown
+from docindex.errors import RecipeMismatch
+from docindex.minhash.bands import Bands
+from docindex.minhash.slots import EMPTY_SLOT
 from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.pairs.joined import Threshold
 from docindex.recipe import Recipe
-from docindex.spark.band_meetings import BandMembers, band_members
 from docindex.spark.crowd_parts import BOTH, FIRST, SECOND
-from docindex.spark.frame_checks import checked_sizes, sizes_of_both
 from docindex.spark.missed_pairs import MOST_MISSED, band_design
 from docindex.spark.named_pairs import named_pairs, placed_documents
 from docindex.spark.verified_pairs import ERRORS, NUMBERS, Verification
+
+# Find the texts that may resemble each other: those that share a band of slots.
+#
+# In: nodes with their slots. A *node* is a text, or several texts with the same words. Out: pairs of nodes
+# that share a band, or a few pairs that connect the same nodes. This is the third phase of Broder et al.
+# ("Syntactic Clustering of the Web", 1997), with bands of slots in place of shingles. Must never let a pair
+# count that nobody has verified: these pairs are only candidates.
+
+_PART = 1000
+"""About how many nodes of a band are compared with as many others in one place."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BandMembers:
+    """The nodes that have each band."""
+
+    rows: DataFrame
+    """The columns `band`, `node` and `side`, and the `size` of the band: how many nodes have it."""
+    tasks: int
+    """Into how many tasks the work is cut."""
+
+    def where(self, condition: Column) -> "BandMembers":
+        """Some of the rows."""
+        return BandMembers(self.rows.where(condition), self.tasks)
+
+    def pairs(self, *, directed: bool = False) -> DataFrame:
+        """All pairs `u`, `v` of nodes that share a band; each once.
+
+        If they are `directed`, `u` is in the first DataFrame and `v` in the second; else `u` is the smaller.
+        """
+        first, second = F.col("first"), F.col("second")
+        if not directed:
+            return self.meetings(first["node"] < second["node"])
+        sides = first["side"].bitwiseAND(F.lit(FIRST)) > 0, second["side"].bitwiseAND(F.lit(SECOND)) > 0
+        return self.meetings((first["node"] != second["node"]) & sides[0] & sides[1])
+
+    def stars(self) -> DataFrame:
+        """Pairs of each node with one node of each of its bands. Each band draws another one."""
+        drawn = F.struct(F.xxhash64("node", "band").alias("drawn"), "node")
+        centre = F.min(drawn).over(Window.partitionBy("band"))["node"]
+        found = self.rows.select("node", centre.alias("centre")).where("node != centre")
+        ends = F.least("node", "centre").alias("u"), F.greatest("node", "centre").alias("v")
+        return found.select(*ends).distinct()
+
+    def pairs_apart(self, labels: DataFrame) -> DataFrame:
+        """The pairs `u`, `v` that share a band and have different labels.
+
+        `labels` has the columns `node` and `label`. A node without a row there is its own label.
+        """
+        label, band = F.col("label"), Window.partitionBy("band")
+        rows = self.rows.join(labels, "node", "left").withColumn("label", F.coalesce("label", "node"))
+        rows = rows.withColumn("is_apart", F.min(label).over(band) != F.max(label).over(band))
+        first, second = F.col("first"), F.col("second")
+        apart = (first["node"] < second["node"]) & (first["label"] != second["label"])
+        return BandMembers(rows.where("is_apart"), self.tasks).meetings(apart)
+
+    def meetings(self, condition: Column) -> DataFrame:
+        """The pairs `u`, `v` of which `first` and `second` share a band and meet a condition.
+
+        A large band is cut into parts, and each two parts meet in one place.
+        """
+        parts = F.ceil(F.col("size") / _PART).cast("int")
+        part = F.pmod(F.xxhash64("node", "band"), parts).cast("int")
+        others = F.sequence(F.lit(0), parts - 1)
+        rows = self.rows.withColumn("part", part).withColumn("other", F.explode(others))
+        place = ["band", "low", "high"]
+        rows = rows.withColumn("low", F.least("part", "other")).withColumn(
+            "high", F.greatest("part", "other")
+        )
+        member = F.struct(*(name for name in rows.columns if name in ("node", "side", "part", "label")))
+        rows = rows.repartition(self.tasks, *place).groupBy(*place).agg(F.collect_list(member).alias("all"))
+        rows = rows.select("*", F.explode("all").alias("first"))
+        rows = rows.select("low", "high", "first", F.explode("all").alias("second"))
+        elsewhere = (F.col("low") != F.col("high")) & (F.col("first.part") == F.col("second.part"))
+        found = rows.where(condition & ~elsewhere)
+        return found.select(F.col("first.node").alias("u"), F.col("second.node").alias("v")).distinct()
+
+
+def band_members(nodes: DataFrame, bands: Bands, tasks: int) -> BandMembers:
+    """The bands that several nodes have. `nodes` has the columns `node`, `side` and `slots`."""
+    width = bands.width
+    numbers = F.sequence(F.lit(0), F.lit(len(bands.members) - 1))
+    of_text = F.transform(
+        numbers, lambda number: F.xxhash64(number, F.slice("slots", number * width + 1, F.lit(width)))
+    )
+    full = nodes.where(F.col("slots")[0] != F.lit(int(EMPTY_SLOT)))
+    rows = full.select("node", "side", F.explode(of_text).alias("band"))
+    rows = rows.withColumn("size", F.count("*").over(Window.partitionBy("band")))
+    return BandMembers(rows.where("size > 1"), tasks)
+
+
+# Check a DataFrame of sketches before it is compared, and count its rows and shingles.
+#
+# In: a DataFrame. Out: its recipe and sizes, or an error that says what is wrong and what to do. Runs one
+# job, which reads narrow columns of all rows. Must never read a text.
+
+_NEEDED = ("key", "text", "recipe", "text_hash", "words_hash", "shingles", "slots")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FrameSizes:
+    """The sizes of a DataFrame of sketches, which a question needs to know."""
+
+    recipe: Recipe | None
+    """The recipe of all rows; None if there are no rows."""
+    rows: int
+    shingles: int
+    """The shingles of all rows together."""
+    kept: int
+    """How many rows have a text."""
+
+
+def checked_sizes(frame: DataFrame) -> FrameSizes:
+    """The sizes of a DataFrame of sketches.
+
+    `ValueError` if a column is missing, a key is null, or two rows have one key; `TypeError` if it is not a
+    DataFrame; `RecipeMismatch` if rows have different recipes.
+    """
+    if not isinstance(frame, DataFrame):
+        raise TypeError(f"sketches must be a DataFrame of Spark, not {shown(frame)}")
+    if missing := [name for name in _NEEDED if name not in frame.columns]:
+        raise ValueError(
+            f"a DataFrame of sketches must have the column {missing[0]}; make it with docindex.spark.sketch "
+            f"(it has {', '.join(frame.columns) or 'no columns'})"
+        )
+    by_key = frame.groupBy("key").agg(
+        F.count("*").alias("rows"),
+        F.sum("shingles").alias("shingles"),
+        F.count("text").alias("kept"),
+        F.min("recipe").alias("least"),
+        F.max("recipe").alias("greatest"),
+    )
+    repeated = F.when(F.col("rows") > 1, F.col("key"))
+    (found,) = by_key.agg(
+        F.sum("rows").alias("rows"),
+        F.sum("shingles").alias("shingles"),
+        F.sum("kept").alias("kept"),
+        F.min("least").alias("least"),
+        F.max("greatest").alias("greatest"),
+        F.min(repeated).alias("repeated"),
+        F.count_if(F.col("key").isNull()).alias("nameless"),
+    ).collect()
+    if found.nameless:
+        raise ValueError("a row of the sketches has no key; leave such rows out")
+    if found.repeated is not None:
+        raise ValueError(
+            f"several rows of the sketches have the key {shown(found.repeated)}; give each document a key of "
+            "its own, or leave rows out with dropDuplicates(['key'])"
+        )
+    if found.least != found.greatest:
+        recipes = Recipe.from_json(found.least), Recipe.from_json(found.greatest)
+        raise _recipe_mismatch(*recipes)
+    recipe = None if found.least is None else Recipe.from_json(found.least)
+    return FrameSizes(recipe, found.rows or 0, found.shingles or 0, found.kept or 0)
+
+
+def sizes_of_both(first: FrameSizes, second: FrameSizes) -> FrameSizes:
+    """The sizes of two DataFrames together; `RecipeMismatch` if their recipes differ."""
+    if first.recipe and second.recipe and first.recipe != second.recipe:
+        raise _recipe_mismatch(first.recipe, second.recipe)
+    return FrameSizes(
+        first.recipe or second.recipe,
+        first.rows + second.rows,
+        first.shingles + second.shingles,
+        first.kept + second.kept,
+    )
+
+
+def _recipe_mismatch(first: Recipe, second: Recipe) -> RecipeMismatch:
+    """The error for sketches that cannot be compared."""
+    return RecipeMismatch(
+        "the sketches were made with different recipes, so they cannot be compared; sketch all texts with "
+        f"one recipe (found {first.to_json()} and {second.to_json()})",
+        first,
+        second,
+    )
+
 
 # A block has about this many members of sets, 8 MB, and at most about this many nodes. Fewer blocks than
 # these would not be spread evenly.

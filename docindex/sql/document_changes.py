@@ -14,7 +14,7 @@ import apsw
 
 from docindex.arguments import shown
 from docindex.errors import Refused
-from docindex.index.document_writer import write_documents
+from docindex.index.adding import write_documents
 from docindex.index.items import checked_key, incoming
 from docindex.sql.scalars import Functions
 from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex

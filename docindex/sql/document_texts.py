@@ -13,7 +13,7 @@ import numpy as np
 from docindex import arguments
 from docindex.arrays.ranges import I64
 from docindex.errors import TextNotKept
-from docindex.index.reader import IndexReader
+from docindex.index.index import Index
 from docindex.query.resolve import Id, Text
 from docindex.reading.registry import symbol_reader
 from docindex.sql.scalars import Functions
@@ -201,7 +201,7 @@ class DocumentTexts:
         text, ranges = self._shared(self._source.reader(schema_name(schema)), number, query)
         return None if text is None else writable(highlighted(text, ranges, _marks(open=open_, close=close)))
 
-    def _shared(self, reader: IndexReader, number: Value, query: Value) -> tuple[str | None, list[Range]]:
+    def _shared(self, reader: Index, number: Value, query: Value) -> tuple[str | None, list[Range]]:
         """The text of a document, and the ranges of the passages that it shares with a query."""
         document = _document(number)
         (what,) = asked(reader, query)
@@ -220,7 +220,7 @@ def _document(value: Value) -> Id:
     return Id(value)
 
 
-def _stored_text(reader: IndexReader, query: Text | Id) -> str | None:
+def _stored_text(reader: Index, query: Text | Id) -> str | None:
     try:
         return full_text(reader, query)
     except TextNotKept:

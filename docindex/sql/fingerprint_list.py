@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import apsw
 import numpy as np
 
-from docindex.index.scopes import open_scope
+from docindex.index.index import open_scope
 from docindex.query.scope import Scope, ScopeOpener
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.sql.sources import IndexSource

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from docindex import arguments
 from docindex.cancellation import stopped_by
 from docindex.errors import Cancelled
-from docindex.index.writer import Index
+from docindex.index.index import Index
 from docindex.query.defaults import SAME_WORK
 from docindex.recipe import Recipe
 from docindex.sql.sources import IndexSource
@@ -106,7 +106,7 @@ def _index_like(source: IndexSource) -> Index:
     like = source.first()
     store = Store(MEMORY, readonly=False, durability="normal", timeout_s=0.0)
     recipe = Recipe() if like is None else like.recipe
-    index = Index(store, prepare(store, recipe, trusted=True), lambda _: None)
+    index = Index(store, prepare(store, recipe, trusted=True))
     for template in () if like is None else like.boilerplate:
         index.boilerplate.add(template.text, name=template.name)
     return index

@@ -16,7 +16,7 @@ import apsw
 
 from docindex import arguments
 from docindex.cancellation import stopped_by
-from docindex.index.reader import IndexReader
+from docindex.index.index import Index
 from docindex.sql.document_changes import DocumentChanges
 from docindex.sql.document_texts import DocumentTexts
 from docindex.sql.editable_table import DocIndexModule
@@ -50,7 +50,7 @@ _TEXTS_OF_AGGREGATE = 20
 
 def register(
     connection: apsw.Connection | sqlite3.Connection,
-    index: IndexReader | None = None,
+    index: Index | None = None,
     *,
     limit_s: float | None = None,
     most_text_bytes: int | None = None,
@@ -72,7 +72,7 @@ def register(
     (1.0,)
     >>> connection.close()
     """
-    if not (index is None or isinstance(index, IndexReader)):
+    if not (index is None or isinstance(index, Index)):
         raise TypeError(f"index must be an index that docindex.open returned, or None, not {index!r}")
     limit_s = None if limit_s is None else arguments.seconds("limit_s", limit_s)
     if most_text_bytes is not None:
@@ -91,7 +91,7 @@ def register(
         raise TypeError(f"a connection must be an apsw.Connection or a sqlite3.Connection, not {kind}")
 
 
-def register_on(connection: apsw.Connection, index: IndexReader | None = None) -> None:
+def register_on(connection: apsw.Connection, index: Index | None = None) -> None:
     """Register the functions and tables on a connection of apsw."""
     databases = ConnectionDatabases(ApswHost(connection))
     source: IndexSource = databases if index is None else GivenIndex(index)
@@ -132,7 +132,7 @@ class LastError:
 
 def register_on_sqlite3(
     connection: sqlite3.Connection,
-    index: IndexReader | None = None,
+    index: Index | None = None,
     *,
     limit_s: float | None = None,
     most_text_bytes: int | None = None,

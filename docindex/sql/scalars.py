@@ -11,8 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from docindex.arrays.ranges import U16, U64
-from docindex.index.reader import IndexReader
-from docindex.index.scopes import open_scope
+from docindex.index.index import Index, open_scope
 from docindex.index.texts import shares
 from docindex.minhash.feature_filter import acceptance
 from docindex.minhash.slots import features
@@ -140,14 +139,14 @@ class Scalars:
         }
         return known[name]
 
-    def _index_of(self, schema: Value, *values: Value) -> IndexReader | None:
+    def _index_of(self, schema: Value, *values: Value) -> Index | None:
         """The index of a question about some arguments; None for texts on a connection without an index."""
         name = schema_name(schema)
         if name is None and not any(isinstance(text_or_id(value), Id) for value in values):
             return self._source.first()
         return self._source.reader(name)
 
-    def _asked(self, schema: Value, *values: Value) -> tuple[IndexReader | None, Recipe, list[Text | Id]]:
+    def _asked(self, schema: Value, *values: Value) -> tuple[Index | None, Recipe, list[Text | Id]]:
         """The index of a question with its recipe, and the texts and documents that its arguments mean.
 
         Without an index, there are only texts, and the recipe is the default one.
@@ -167,7 +166,7 @@ class Scalars:
         return batch[0].slots, batch[0].simhash, recipe
 
 
-def _required(reader: IndexReader | None) -> IndexReader:
+def _required(reader: Index | None) -> Index:
     """The index of a question about a document: without an index, no id means a document."""
     assert reader is not None
     return reader

@@ -1,7 +1,7 @@
 """Find the index that an SQL function reads or writes.
 
 There are two sources: an index that was given to `register`, and the databases of the connection. Each takes
-the name of a schema, or None for the first database that is an index, and gives an `IndexReader`. Must never
+the name of a schema, or None for the first database that is an index, and gives an `Index`. Must never
 write.
 
 `asked` decides which text or document an argument means. TEXT is always a text, and an INTEGER is the id of a
@@ -10,22 +10,21 @@ would get a silent 0.0 for the text "ada.txt".
 """
 
 import contextlib
-import functools
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import apsw
 
 from docindex.arguments import shown
 from docindex.errors import NotAnIndex
-from docindex.index.pending_changes import index_some, remove_all
-from docindex.index.reader import IndexReader
-from docindex.index.scopes import open_scope
+from docindex.index.following import remove_all
+from docindex.index.index import Index, open_scope
 from docindex.query.resolve import Id, Text, kept_text, resolve, unknown
 from docindex.query.scope import Scope
 from docindex.recipe import Recipe
 from docindex.sql.sql_values import Value, text_or_id
 from docindex.storage import migrations
+from docindex.storage.file.connection import Store
 from docindex.storage.followed import schema as app_schema
 from docindex.storage.followed import tables
 from docindex.storage.hosts import index_there
@@ -39,10 +38,10 @@ from docindex.storage.tables import SourceRow
 class IndexSource(Protocol):
     """A place where functions find an index."""
 
-    def reader(self, schema: str | None = None) -> IndexReader:
+    def reader(self, schema: str | None = None) -> Index:
         """The index in a schema; `NotAnIndex` if there is no such index."""
 
-    def first(self) -> IndexReader | None:
+    def first(self) -> Index | None:
         """The first index, or None. Functions that take only texts need no index."""
 
     def refuse_interrupted(self) -> None:
@@ -52,10 +51,10 @@ class IndexSource(Protocol):
 class GivenIndex:
     """The index that was given to `register`. It is used on any connection."""
 
-    def __init__(self, index: IndexReader) -> None:
+    def __init__(self, index: Index) -> None:
         self._index = index
 
-    def reader(self, schema: str | None = None) -> IndexReader:
+    def reader(self, schema: str | None = None) -> Index:
         """The given index; `NotAnIndex` if a schema is named."""
         if schema is not None:
             raise NotAnIndex(
@@ -64,7 +63,7 @@ class GivenIndex:
             )
         return self._index
 
-    def first(self) -> IndexReader:
+    def first(self) -> Index:
         """The given index."""
         return self._index
 
@@ -76,7 +75,7 @@ class LocatedIndex(NamedTuple):
     """An index in a database of a host's connection."""
 
     transactions: HostTransactions
-    reader: IndexReader
+    reader: Index
     version: Version
 
 
@@ -121,11 +120,11 @@ class ConnectionDatabases:
                 return place
         return None
 
-    def reader(self, schema: str | None = None) -> IndexReader:
+    def reader(self, schema: str | None = None) -> Index:
         """The index in a schema."""
         return self.located(schema).reader
 
-    def first(self) -> IndexReader | None:
+    def first(self) -> Index | None:
         """The first database that is an index, or None."""
         with self.host.undisturbed() as db:
             if known := self._unchanged("main"):
@@ -185,8 +184,8 @@ class ConnectionDatabases:
         transactions = HostTransactions(self.host, schema)
         db = transactions.database
         recipe = migrations.stored_recipe(db, transactions.path)
-        transactions.index_pending = functools.partial(index_some, recipe=recipe)
-        reader = IndexReader(transactions, recipe)
+        # Questions need only the transactions of a store. Changes do not go through this index.
+        reader = Index(cast("Store", transactions), recipe)
         located = self._known[schema] = LocatedIndex(transactions, reader, migrations.version_of(db))
         return located
 
@@ -205,7 +204,7 @@ def _index_schema(db: apsw.Connection, wanted: str | None) -> str:
     raise _no_index(names)
 
 
-def full_text(reader: IndexReader, query: str | Id) -> str:
+def full_text(reader: Index, query: str | Id) -> str:
     """The text of a query to an index; `TextNotKept` for a document whose text is not kept."""
     with open_scope(reader, boilerplate=False) as scope:
         return kept_text(scope.db, resolve(scope.db, query))
@@ -227,7 +226,7 @@ def _not_an_index(schema: str, names: list[str]) -> NotAnIndex:
     )
 
 
-def asked(reader: IndexReader | None, *values: Value) -> list[Text | Id]:
+def asked(reader: Index | None, *values: Value) -> list[Text | Id]:
     """The texts and documents that some arguments of a question to an index mean.
 
     `ValueError` for TEXT that is the key of a document; `TypeError` for a value that means nothing.
@@ -250,7 +249,7 @@ def asked_in(scope: Scope, *values: Value) -> list[Text | Id]:
     return found
 
 
-def document_with_key(reader: IndexReader, key: str) -> int:
+def document_with_key(reader: Index, key: str) -> int:
     """The id of the document with a key. For an unknown key, a `ValueError` with a similar key."""
     with open_scope(reader, boilerplate=False) as scope:
         found = id_of(scope.db, key)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from docindex import arguments as argument_checks
 from docindex.arguments import shown
 from docindex.cancellation import checkpoint
-from docindex.index.reader import IndexReader
+from docindex.index.index import Index
 from docindex.index.texts import fingerprints
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.sql.sources import IndexSource, asked, full_text
@@ -243,22 +243,22 @@ _of_pair = operator.attrgetter(*_PAIR)
 _of_region = operator.attrgetter(*_REGION)
 
 
-def _search(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
+def _search(reader: Index, query: Value, **options: Any) -> Iterable[Row]:
     (what,) = asked(reader, query)
     return map(_of_match, reader.search(what, **options))
 
 
-def _similar(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
+def _similar(reader: Index, query: Value, **options: Any) -> Iterable[Row]:
     (what,) = asked(reader, query)
     return map(_of_similar, reader.similar(what, **options))
 
 
-def _near(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
+def _near(reader: Index, query: Value, **options: Any) -> Iterable[Row]:
     (what,) = asked(reader, query)
     return map(_of_neighbour, reader.near(what, **options))
 
 
-def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterable[Row]:
+def _passages(reader: Index, a: Value, b: Value, **options: Any) -> Iterable[Row]:
     query_a, query_b = asked(reader, a, b)
     text = full_text(reader, query_a)
     full_text(reader, query_b)  # raises TextNotKept, where `compare` would give no passages
@@ -270,7 +270,7 @@ def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterab
         )
 
 
-def _regions(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterable[Row]:
+def _regions(reader: Index, a: Value, b: Value, **options: Any) -> Iterable[Row]:
     query_a, query_b = asked(reader, a, b)
     text = full_text(reader, query_a)
     full_text(reader, query_b)  # as for passages
@@ -278,7 +278,7 @@ def _regions(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterabl
         yield *_of_region(region), writable(text[region.query_start : region.query_end])
 
 
-def _sources(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
+def _sources(reader: Index, query: Value, **options: Any) -> Iterable[Row]:
     (what,) = asked(reader, query)
     found = reader.sources(what, **options)
     for source in found:
@@ -286,21 +286,21 @@ def _sources(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]
         yield *_of_source(source), found.uncovered, stretches, json.dumps(source.copies)
 
 
-def _pairs(reader: IndexReader, **options: Any) -> Iterable[Row]:
+def _pairs(reader: Index, **options: Any) -> Iterable[Row]:
     return map(_of_pair, reader.pairs(**options))
 
 
-def _containments(reader: IndexReader, **options: Any) -> Iterable[Row]:
+def _containments(reader: Index, **options: Any) -> Iterable[Row]:
     return map(_of_pair, reader.containments(**options))
 
 
-def _clusters(reader: IndexReader, **options: Any) -> Iterable[Row]:
+def _clusters(reader: Index, **options: Any) -> Iterable[Row]:
     for number, cluster in enumerate(reader.clusters(**options), 1):
         for member in cluster.members:
             yield number, *_of_member(member)
 
 
-def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
+def _fingerprints(reader: Index, query: Value) -> Iterable[Row]:
     (what,) = asked(reader, query)
     found = fingerprints(full_text(reader, what), reader.recipe)
     hashes = (found.hashes >> HASH_SHIFT).tolist()
@@ -326,7 +326,7 @@ TABLES = (
         ),
         required=1,
         answer=_search,
-        asks=IndexReader.search,
+        asks=Index.search,
         order=(("score", True),),
         bounds=(
             Bound("containment", "min_containment", 0.0),
@@ -342,7 +342,7 @@ TABLES = (
         parameters=("query", "min_resemblance", "limit", "where", "method", "boilerplate"),
         required=1,
         answer=_similar,
-        asks=IndexReader.similar,
+        asks=Index.similar,
         order=(("resemblance", True),),
         bounds=(Bound("resemblance", "min_resemblance", ANY_SHARE),),
         numbers=_NUMBERS,
@@ -357,7 +357,7 @@ TABLES = (
         parameters=("query", "limit", "min_share", "where", "boilerplate"),
         required=1,
         answer=_sources,
-        asks=IndexReader.sources,
+        asks=Index.sources,
         order=(("added", True),),
     ),
     TableFunction(
@@ -366,7 +366,7 @@ TABLES = (
         parameters=("query", "max_distance", "where"),
         required=1,
         answer=_near,
-        asks=IndexReader.near,
+        asks=Index.near,
         order=(("distance", False),),
         bounds=(Bound("distance", "max_distance", 63, 0),),
         numbers=("distance",),
@@ -381,7 +381,7 @@ TABLES = (
         parameters=("a", "b", "min_length", "boilerplate", "join"),
         required=2,
         answer=_passages,
-        asks=IndexReader.compare,
+        asks=Index.compare,
         order=(("query_start", False), ("start", False)),
         bounds=(Bound("length", "min_length", 1, 1 << 62),),
         numbers=("length",),
@@ -392,7 +392,7 @@ TABLES = (
         parameters=("a", "b", "boilerplate"),
         required=2,
         answer=_regions,
-        asks=IndexReader.compare,
+        asks=Index.compare,
         order=(("query_start", False), ("start", False)),
     ),
     TableFunction(
@@ -404,7 +404,7 @@ TABLES = (
         ),
         required=0,
         answer=_pairs,
-        asks=IndexReader.pairs,
+        asks=Index.pairs,
         order=(),
         bounds=(
             Bound("resemblance", "min_resemblance", ANY_SHARE),
@@ -419,7 +419,7 @@ TABLES = (
         parameters=("min_containment", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_containments,
-        asks=IndexReader.containments,
+        asks=Index.containments,
         order=(("containment", True),),
         bounds=(Bound("containment", "min_containment", ANY_SHARE),),
         numbers=_NUMBERS,
@@ -430,7 +430,7 @@ TABLES = (
         parameters=("min_resemblance", "linkage", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_clusters,
-        asks=IndexReader.clusters,
+        asks=Index.clusters,
         order=(("cluster", False),),
         # No numbers: another threshold makes other clusters, so other comparisons select from the default.
         bounds=(Bound("resemblance", "min_resemblance", ANY_SHARE),),

@@ -12,6 +12,7 @@ import pytest
 import docindex
 from docindex import folders
 from docindex.cli import main
+from docindex.index.adding import Target
 from tests.trials.crash.test_full_disk import SMALL_DISK
 
 
@@ -104,7 +105,7 @@ def test_dups_reads_an_index_that_cannot_be_written(home, capsys, monkeypatch):
     run(capsys, "scan", home)
     with docindex.open(os.environ["DOCINDEX"], readonly=True) as index:
         assert len(folders.find(index, [home]).copies) == 1
-    monkeypatch.setattr(docindex.Index, "_commit", None)
+    monkeypatch.setattr(Target, "commit", None)
     code, out, _ = run(capsys, "dups", "--no-scan", "--json", home)
     assert (code, len(json.loads(out)["groups"])) == (0, 1)
 

@@ -220,14 +220,14 @@ def test_a_file_that_changed_after_the_plan_stays(home, tmp_path):
 
 
 def test_a_folder_pair_is_looked_at_once_however_many_files_it_shares(tmp_path, monkeypatch):
-    from docindex.folders.finding import folder_pairs
+    from docindex.folders.finding import copied_folders
 
     for side in ("one", "two"):
         for number in range(60):
             write(tmp_path / side / f"{number}", licence="the same in all", own=f"text {number}")
-    compared, original = [], folder_pairs.FolderTree.compare
+    compared, original = [], copied_folders.FolderTree.compare
     monkeypatch.setattr(
-        folder_pairs.FolderTree,
+        copied_folders.FolderTree,
         "compare",
         lambda tree, *pair: compared.append(pair) or original(tree, *pair),
     )

@@ -283,16 +283,16 @@ class Killed(BaseException):
 def scan_and_stop(index, folder, monkeypatch, *, killed):
     """Scan until the second commit of documents; a scan that is killed notes nothing after that."""
     commits = []
-    commit = docindex.Index._commit
+    commit = adding.Target.commit
 
-    def stop(self, group, *rest):
+    def stop(target, group):
         if commits:
             raise Killed
         commits.append(group)
-        commit(self, group, *rest)
+        commit(target, group)
 
     with monkeypatch.context() as patch:
-        patch.setattr(docindex.Index, "_commit", stop)
+        patch.setattr(adding.Target, "commit", stop)
         if killed:
             patch.setattr(root_scan.RootScan, "_note_stored", lambda _: None)
         with pytest.raises(Killed):

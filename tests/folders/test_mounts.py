@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from docindex.folders.acting import mounts
+from docindex.folders.acting import removal
 from docindex.folders.acting.journal import Journal
-from docindex.folders.acting.mounts import Mounts
-from docindex.folders.acting.removal import HOW, remove_copies
+from docindex.folders.acting.removal import HOW, Mounts, remove_copies
 from tests.folders.trees import contents_of, copied, planned
 
 TABLE = r"""
@@ -27,7 +26,7 @@ def table(tmp_path, monkeypatch):
 
     def write(kind, root="/nowhere"):
         (tmp_path / "mountinfo").write_text(TABLE.format(root=root, kind=kind).lstrip())
-        monkeypatch.setattr(mounts, "_TABLE", str(tmp_path / "mountinfo"))
+        monkeypatch.setattr(removal, "_TABLE", str(tmp_path / "mountinfo"))
         return Mounts()
 
     return write
@@ -73,7 +72,7 @@ def test_a_file_system_without_hard_links_is_named(root, table, kind):
 
 
 def test_without_a_table_of_mounts_nothing_is_refused(monkeypatch):
-    monkeypatch.setattr(mounts, "_TABLE", "/nowhere")
+    monkeypatch.setattr(removal, "_TABLE", "/nowhere")
     assert {Mounts().obstacle(b"/home/a", how) for how in HOW} == {None}
 
 

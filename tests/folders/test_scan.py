@@ -12,9 +12,10 @@ import pytest
 import docindex
 from docindex.folders import find
 from docindex.folders.finding.exact_copies import find_copies, known_files
-from docindex.folders.finding.likeness import LikenessLimits, find_likenesses
-from docindex.folders.scanning import file_readers, root_changes, root_scan
-from docindex.folders.scanning.root_changes import FilePresence
+from docindex.folders.finding.findings import LikenessLimits, find_likenesses
+from docindex.folders.scanning import file_readers, root_scan
+from docindex.folders.scanning import root_scan as root_changes
+from docindex.folders.scanning.root_scan import FilePresence
 from docindex.folders.scanning.scanner import scan
 from docindex.folders.walking.file_reader import NotReadable
 from docindex.folders.walking.path_keys import key_of, path_of, root_of

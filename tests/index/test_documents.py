@@ -11,6 +11,7 @@ import pytest
 
 import docindex
 from docindex.folders import scan
+from docindex.index import adding
 from docindex.sketching.workers import SketchWorkers
 from tests.trials.crash import program
 
@@ -195,7 +196,7 @@ def test_load_restores_what_export_wrote_also_a_missing_meta(index):
 
 
 def test_keys_with_a_prefix_are_those_that_begin_with_it(monkeypatch):
-    monkeypatch.setattr("docindex.index.keyed_documents._KEYS_AT_A_TIME", 3)
+    monkeypatch.setattr("docindex.index.keyed._KEYS_AT_A_TIME", 3)
     letters = ["a", "b", "%", "_", "\U0010ffff", "\ud7ff", "\ue000", "A", "/"]
     keys = sorted({"".join(some) for n in range(4) for some in itertools.product(letters[:5], repeat=n)})
     keys = sorted({*keys, *letters, *(a + b for a in letters for b in letters)})
@@ -209,7 +210,7 @@ def test_keys_with_a_prefix_are_those_that_begin_with_it(monkeypatch):
 
 
 def test_a_renamed_prefix_changes_the_keys_alone(index, monkeypatch):
-    monkeypatch.setattr("docindex.index.keyed_documents._KEYS_AT_A_TIME", 2)
+    monkeypatch.setattr("docindex.index.keyed._KEYS_AT_A_TIME", 2)
     index.add_many([(f"old/{n}", program.text_of(n), n) for n in range(7)])
     before = {key: index[key] for key in index}
     assert index.rename_prefix("old/", "new/older/") == 7
@@ -258,11 +259,11 @@ def test_a_prefix_that_would_hide_a_document_is_refused_as_a_whole(index):
 def test_commit_every_commits_after_so_many_documents(tmp_path, every, workers, monkeypatch):
     monkeypatch.setattr("docindex.index.adding._AHEAD", 1000)
     sizes = []
-    commit = docindex.Index._commit
+    commit = adding.Target.commit
     monkeypatch.setattr(
-        docindex.Index,
-        "_commit",
-        lambda index, group, *rest: (sizes.append(len(group)), commit(index, group, *rest))[1],
+        adding.Target,
+        "commit",
+        lambda target, group: (sizes.append(len(group)), commit(target, group))[1],
     )
     with docindex.open(tmp_path / "index") as index:
         items = ((str(n), program.text_of(n)) for n in range(60))
@@ -291,11 +292,11 @@ def test_commits_of_many_characters_do_not_make_commit_every_later(tmp_path, mon
     monkeypatch.setattr("docindex.index.adding._COMMIT", 4000)
     monkeypatch.setattr("docindex.sketching.sketcher.slicing.PIECE_CHARACTERS", 1500)
     sizes = []
-    commit = docindex.Index._commit
+    commit = adding.Target.commit
     monkeypatch.setattr(
-        docindex.Index,
-        "_commit",
-        lambda index, group, *rest: (sizes.append(len(group)), commit(index, group, *rest))[1],
+        adding.Target,
+        "commit",
+        lambda target, group: (sizes.append(len(group)), commit(target, group))[1],
     )
     rng = random.Random(1)
     with docindex.open(tmp_path / "index") as index:

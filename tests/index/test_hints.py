@@ -74,7 +74,7 @@ def test_a_text_that_is_meant_as_one_is_never_taken_for_a_key(index, log):
 
 def test_a_loop_over_texts_without_matches_looks_for_few_keys(index, log, monkeypatch):
     looks = []
-    monkeypatch.setattr("docindex.index.hints.similar_key", lambda _db, key: looks.append(key))
+    monkeypatch.setattr("docindex.index.asking.similar_key", lambda _db, key: looks.append(key))
     for number in range(100):
         index.measures(f"the text {number}", "another one")
     assert len(looks) == 20

@@ -10,9 +10,8 @@ from contextlib import closing
 import pytest
 
 import docindex
-from docindex import CorruptIndex, Recipe, RecipeMismatch
+from docindex import CorruptIndex, Recipe, RecipeMismatch, merging
 from docindex.frontends.extracted import Extracted, Place, Places
-from docindex.index import private_writing
 from docindex.sketching import sketcher
 from docindex.storage.tracked_files import Tracked
 
@@ -111,8 +110,8 @@ def test_the_answers_are_those_of_one_index(tmp_path, into):
 def test_many_commits_and_segments_make_the_same_file(tmp_path, into, monkeypatch):
     texts = {f"text {number:03}": f"words of number {number // 2} " * 30 for number in range(300)}
     paths = shards_of(tmp_path, texts, 4)
-    monkeypatch.setattr(private_writing, "_DOCUMENTS", 20)
-    monkeypatch.setattr(private_writing, "_POSTINGS", 1000)
+    monkeypatch.setattr(merging, "_DOCUMENTS", 20)
+    monkeypatch.setattr(merging, "_POSTINGS", 1000)
     monkeypatch.setattr("docindex.storage.rows.stored_sketches._DOCUMENTS_AT_A_TIME", 7)
     docindex.merge(paths, into)
     with docindex.open(into) as merged, index_of(texts) as index:
@@ -348,9 +347,9 @@ def test_an_index_in_memory_is_refused(tmp_path):
 
 PROGRAM = """
 import sys, time, docindex
-from docindex.index import private_writing
+from docindex import merging
 from docindex.storage.rows import stored_sketches
-private_writing._DOCUMENTS, stored_sketches._DOCUMENTS_AT_A_TIME = 10, 5
+merging._DOCUMENTS, stored_sketches._DOCUMENTS_AT_A_TIME = 10, 5
 docindex.merge(sys.argv[2:], sys.argv[1], progress=lambda *at: (print(*at, flush=True), time.sleep(0.01)))
 """
 
@@ -361,8 +360,8 @@ def test_a_merge_that_is_killed_leaves_no_result_and_can_be_repeated(tmp_path, i
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     paths = shards_of(tmp_path, texts, 4)
     small = PROGRAM.replace(
-        "private_writing._DOC",
-        "stored_sketches._DOCUMENTS_AT_A_TIME = 5\nprivate_writing._DOC",
+        "merging._DOC",
+        "stored_sketches._DOCUMENTS_AT_A_TIME = 5\nmerging._DOC",
     )
     started = subprocess.Popen([sys.executable, "-c", small, into, *paths], stdout=subprocess.PIPE)
     with started:

@@ -17,8 +17,8 @@ from docindex import Recipe
 from docindex.minhash.slots import estimate_resemblance
 from docindex.query.measures import Measures
 from docindex.query.pairs import candidates, join, overlap, shared_counts, slots, spilled_numbers
+from docindex.query.pairs.join import SizesOfSets, needs_of_sets
 from docindex.query.pairs.joined import METHODS, Threshold
-from docindex.query.pairs.needs import SizesOfSets, needs_of_sets
 from docindex.query.pairs.pairs import find_containments, find_pairs
 from docindex.query.scope import Scope, never_cancelled
 from docindex.sketching.single_text import shingle_set

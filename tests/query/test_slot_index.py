@@ -47,7 +47,7 @@ def test_an_index_that_changes_between_questions_answers_like_a_new_one(seed):
             answers = {(match.key, match.resemblance) for match in index.similar(query)}
             assert answers == as_new(index, query, 0.8)
             found += len(answers)
-        assert index._slot_index._sorted is not None
+        assert index._scopes._slot_index._sorted is not None
         assert found > 60
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.isolated.extractor import Extractor
 from docindex.frontends.isolated.work_budget import WorkBudget
-from docindex.report import thumbnails
+from docindex.report import groups
 
 
 def image_of(url):
@@ -30,7 +30,7 @@ def extractor():
 
 @pytest.fixture
 def thumbnail(extractor):
-    return lambda path: thumbnails.thumbnail(path, extractor)
+    return lambda path: groups.thumbnail(path, extractor)
 
 
 class WithoutPillow:
@@ -42,7 +42,7 @@ class WithoutPillow:
 
 @pytest.fixture
 def without_pillow():
-    return lambda path: thumbnails.thumbnail(path, WithoutPillow())
+    return lambda path: groups.thumbnail(path, WithoutPillow())
 
 
 def write(folder, name, data):

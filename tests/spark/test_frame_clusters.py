@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex import Recipe, spark
-from docindex.spark.spanning_forests import SpanningForest, connected_nodes
+from docindex.spark.frame_clusters import SpanningForest, connected_nodes
 from tests.spark.copied_texts import WORDS, copied_texts, index_of, sketches_of
 
 

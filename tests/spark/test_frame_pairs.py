@@ -154,7 +154,7 @@ def small_batches(session):
 
 @pytest.mark.usefixtures("small_batches")
 def test_the_pairs_of_a_crowd_that_is_cut_into_parts_and_cells_are_all_found(session, monkeypatch):
-    monkeypatch.setattr("docindex.spark.band_meetings._PART", 10)
+    monkeypatch.setattr("docindex.spark.frame_pairs._PART", 10)
     monkeypatch.setattr("docindex.spark.crowd_parts._PART", 10)
     monkeypatch.setattr("docindex.spark.frame_pairs._MEETINGS_OF_A_TASK", 1000)
     monkeypatch.setattr("docindex.spark.frame_pairs._BLOCKS", 3)

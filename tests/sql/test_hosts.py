@@ -17,7 +17,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.index.scopes import open_scope
+from docindex.index.index import open_scope
 from docindex.sql.fingerprint_list import fingerprint_positions
 from tests.query.corpus import RECIPE, corpus
 

@@ -321,7 +321,7 @@ def test_cancel_ends_work_on_a_long_text_between_two_slices(work, long_texts, mo
             time.sleep(0.001)
             real()
 
-        for module in ("reading.slicing", "reading.plain_text", "query.passages"):
+        for module in ("reading.slicing", "reading.plain_text", "query.regions.passages"):
             monkeypatch.setattr(f"docindex.{module}.checkpoint", noted)
         errors = cancelled(index, lambda: work(index, long_texts[1]), ready)
         monkeypatch.undo()

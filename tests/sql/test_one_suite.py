@@ -11,7 +11,7 @@ import pytest
 
 import docindex
 from docindex import Id, Text
-from docindex.index.scopes import open_scope
+from docindex.index.index import open_scope
 from docindex.sql.table_functions import MEASURES, TABLES
 from tests.query import reworded
 from tests.query.corpus import RECIPE, corpus

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex.index.document_writer import write_documents
+from docindex.index.adding import write_documents
 from docindex.storage.followed import rows
 from tests.storage.texts import prose
 
@@ -599,7 +599,7 @@ def test_what_a_cancelled_question_has_indexed_stays(tmp_path, monkeypatch):
                 token.cancel()
             return write_documents(*given, **options)
 
-        monkeypatch.setattr("docindex.index.pending_changes.write_documents", write)
+        monkeypatch.setattr("docindex.index.following.write_documents", write)
         with pytest.raises(docindex.Cancelled), docindex.cancelling(token):
             index.search("anything at all")
         with contextlib.closing(sqlite3.connect(path)) as db:

@@ -12,6 +12,7 @@ import docindex
 from docindex.cli import main
 from docindex.cli.exit_codes import exit_code_of
 from docindex.folders import scan
+from docindex.index.adding import Target
 from tests.trials.crash.program import text_of
 
 
@@ -255,13 +256,13 @@ def test_the_command_says_that_the_file_was_replaced(place, capsys, monkeypatch,
     (tmp_path / "texts").mkdir()
     for number in range(3):
         (tmp_path / "texts" / f"{number}.txt").write_text(text_of(number))
-    commit = docindex.Index._commit
+    commit = Target.commit
 
-    def replace_first(index, *arguments):
+    def replace_first(target, group):
         moved_over(place)
-        commit(index, *arguments)
+        commit(target, group)
 
-    monkeypatch.setattr(docindex.Index, "_commit", replace_first)
+    monkeypatch.setattr(Target, "commit", replace_first)
     code = main(["scan", "--index", str(place), str(tmp_path / "texts")])
     assert code == 17
     said = capsys.readouterr().err

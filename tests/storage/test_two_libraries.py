@@ -26,12 +26,14 @@ HOST = """
 import contextlib, docindex, sqlite3, sys, threading, time
 
 path, order, text = sys.argv[1:]
-acknowledged, others, refusals, done = [], [], [], threading.Event()
+acknowledged, others, refusals, tries, done = [], [], [], [], threading.Event()
 index = docindex.open(path) if order == "index first" else None
 
 def write():
     with contextlib.closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as host:
-        for number in range(150):
+        number = -1
+        while number < 149 or len(tries) < 20:  # the other thread may be slow on a busy machine
+            number += 1
             host.execute("insert into note (body) values (?)", (f"{text} {number}",))
             acknowledged.append(number)
             time.sleep(0.001)
@@ -45,6 +47,7 @@ writing.start()
 if order == "host first":
     begun.wait(60)
 while not done.is_set():
+    tries.append(0)
     try:
         index = index or docindex.open(path)
         index.search(text)
@@ -85,12 +88,13 @@ def test_no_acknowledged_commit_of_a_host_is_lost_beside_searches_of_a_following
         index.follow("note", key="id", text="body")
     command = [sys.executable, "-c", HOST, str(path), order, TEXT]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("150 True []\n", "")
+    commits, _, rest = done.stdout.partition(" ")
+    assert (rest, done.stderr) == ("True []\n", "")
     with contextlib.closing(sqlite3.connect(path)) as after:
-        assert after.execute("select count(*) from note").fetchone() == (150,)
+        assert after.execute("select count(*) from note").fetchone() == (int(commits),)
         assert after.execute("pragma integrity_check").fetchall() == [("ok",)]
     with docindex.open(path) as index:
-        assert len(index) == 150
+        assert len(index) == int(commits) >= 150
         assert index.check() == []
 
 

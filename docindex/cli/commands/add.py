@@ -19,7 +19,7 @@ from docindex.cli.text_input import read_documents, read_text
 from docindex.cli.typed_paths import known_name, typed_key
 from docindex.errors import UnknownKey
 from docindex.frontends.extracted import PART_MARK, Extracted
-from docindex.index.writer import Index
+from docindex.index.index import Index
 from docindex.opening import open as open_index
 from docindex.shown.paths import display_path
 from docindex.shown.wording import one_line, several

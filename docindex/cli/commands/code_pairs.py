@@ -22,7 +22,7 @@ from docindex.errors import UnreadableFile
 from docindex.folders.scanning.submissions import NO_SOURCE_CODE, submissions
 from docindex.folders.walking.path_keys import key_of
 from docindex.folders.walking.walk import Skipped
-from docindex.index.writer import Index
+from docindex.index.index import Index
 from docindex.opening import open as open_index
 from docindex.query.pairs.pairs import Pair
 from docindex.query.regions.passages import Passage

@@ -11,9 +11,8 @@ from docindex.cli.existing_index import open_existing
 from docindex.cli.options import Command, encoding_option, form_options, verbose_option
 from docindex.cli.output import emit, progress, show
 from docindex.cli.text_input import read_named
-from docindex.index.scopes import open_scope
+from docindex.index.index import Index, open_scope
 from docindex.index.texts import distance, simhash
-from docindex.index.writer import Index
 from docindex.opening import open as open_index
 from docindex.query.regions.differences import Difference, differences
 from docindex.query.regions.evidence import with_places

@@ -32,8 +32,7 @@ from docindex.default_path import default_path
 from docindex.folders import CopyGroup, Findings, FolderGroup, LikenessGroup
 from docindex.folders.walking.path_keys import is_under
 from docindex.query.defaults import SAME_WORK
-from docindex.shown.group_records import KIND_HEADINGS, group_record, group_rows
-from docindex.shown.group_text import group_lines
+from docindex.shown.groups import KIND_HEADINGS, group_lines, group_record, group_rows
 from docindex.shown.paths import below_current_folder, display_path
 from docindex.shown.wording import several, size
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from docindex.folders import CopyGroup, Decision, FolderGroup, LikenessGroup, PlannedFile, PlanReview
 from docindex.folders.review import going_in
 from docindex.folders.walking.path_keys import path_of
-from docindex.shown.group_records import KIND_HEADINGS
+from docindex.shown.groups import KIND_HEADINGS
 from docindex.shown.paths import display_path
 from docindex.shown.wording import one_line, percent, several, size
 

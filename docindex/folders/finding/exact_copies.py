@@ -19,7 +19,7 @@ from docindex.folders.walking.walk import FolderProgress, Skipped, no_progress
 from docindex.storage.tracked_files import Tracked
 
 if TYPE_CHECKING:  # numpy, which the index needs, takes longer to import than a small folder to search
-    from docindex.index.writer import Index
+    from docindex.index.index import Index
 
 
 def known_files(index: "Index", roots: Sequence[str], among: AbstractSet[str] | None = None) -> list[Tracked]:

@@ -23,7 +23,7 @@ from docindex.folders.walking.walk import (
     no_progress,
 )
 from docindex.frontends.encodings.text import check_encoding
-from docindex.index.writer import Index
+from docindex.index.index import Index
 
 _ALL_DEFAULTS = WalkOptions()
 

@@ -18,7 +18,7 @@ _COUNTS = {"window": 65_535, "budget": None, "limit": None, "ignore_above": None
 
 
 class FingerprintParameters(TypedDict, total=False):
-    """The parameters of a `search` by fingerprints; `IndexReader.search` explains them."""
+    """The parameters of a `search` by fingerprints; `Index.search` explains them."""
 
     window: int | None
     budget: int | None
@@ -39,7 +39,7 @@ class SearchParameters(FingerprintParameters, total=False):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
-    """The parameters of `search`; `IndexReader.search` explains them."""
+    """The parameters of `search`; `Index.search` explains them."""
 
     window: int | None = None
     budget: int | None = None

@@ -150,6 +150,7 @@ class Scorer:
     def promising(self, candidates: Candidates, lowest: Callable[[], float]) -> Iterator[I64]:
         """Yield contents in ascending batches until no other content can have a score of `lowest()` or more.
 
+        This is the pruning by upper bounds that is known as MaxScore (Turtle and Flood, 1995).
         Contents with too few hashes to reach the minimums are left out.
         """
         # The first batch has the contents that may reach a guess of the lowest score. So a search among 7,261

@@ -26,7 +26,7 @@ import xxhash
 from docindex.arrays.ranges import I64, U8, U32, U64, Bool, mix, starts_of
 from docindex.cancellation import checkpoint
 from docindex.reading import slicing
-from docindex.reading.code.languages import LANGUAGES, SAMPLE
+from docindex.reading.code.languages import LANGUAGES, SAMPLE, hashed_symbols, languages_of, vocabulary
 from docindex.reading.code.syntax import Span, comments_and_strings
 from docindex.reading.code.tokens import (
     IS_SIGN,
@@ -41,7 +41,6 @@ from docindex.reading.code.tokens import (
     visible,
     without_comments,
 )
-from docindex.reading.code.vocabulary import hashed_symbols, languages_of, vocabulary
 from docindex.reading.code_points import is_sign
 from docindex.reading.protocol import Reading, check_positions, joined_readings
 from docindex.reading.slicing import codes_of, is_line_end

@@ -1,4 +1,4 @@
-"""Store and read records of the files that scans have seen: the only module that knows the table `file`.
+"""Store and read records of the files that scans have seen: the table `file`.
 
 Takes and returns `Tracked` records. Must never look at the files themselves.
 """

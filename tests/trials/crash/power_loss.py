@@ -23,6 +23,7 @@ from pathlib import Path
 import apsw
 
 import docindex
+from docindex.index.adding import Target
 from tests.trials.crash import program
 from tests.trials.crash.recording_vfs import Disk, RecordingVFS
 
@@ -86,7 +87,7 @@ def recorded(folder, files, state, rng, durability, weakened):
     with contextlib.ExitStack() as undo:
         undo.callback(vfs.unregister)
         undo.callback(apsw.set_default_vfs, apsw.vfs_names()[0])
-        undo.callback(setattr, docindex.Index, "_commit", docindex.Index._commit)
+        undo.callback(setattr, Target, "commit", Target.commit)
         apsw.set_default_vfs(vfs.name)
         program.announce_commits(say)
         _work(folder / "index", state, rng, durability, weakened, say)

@@ -14,7 +14,7 @@ import random
 from pathlib import Path
 
 import docindex
-from docindex.index import adding as facade
+from docindex.index import adding
 from docindex.reading import slicing
 from docindex.storage.postings import segment_writer
 from docindex.storage.rows import batch_rows
@@ -43,7 +43,7 @@ def text_of(number):
 
 def shrink(setattr=setattr):  # noqa: A002 - a test passes monkeypatch's, which undoes it
     """Make the commits of `add_many` short, and make merges begin often and span many commits."""
-    setattr(facade, "_COMMIT", COMMIT)
+    setattr(adding, "_COMMIT", COMMIT)
     # Texts and fingerprints take many rows.
     setattr(slicing, "PIECE_CHARACTERS", BATCH)
     setattr(batch_rows, "FINGERPRINTS_A_PART", 20)
@@ -203,13 +203,13 @@ def _short(value):
 
 def announce_commits(say):
     """Write a line before each commit of `add_many`, with the number of documents in it."""
-    commit = docindex.Index._commit
+    commit = adding.Target.commit
 
-    def announced(index, group, *rest):
+    def announced(target, group):
         say("commit", len(group))
-        commit(index, group, *rest)
+        commit(target, group)
 
-    docindex.Index._commit = announced
+    adding.Target.commit = announced
 
 
 def main(descriptor, path, durability, seed, own):

@@ -14,6 +14,7 @@ import apsw
 import pytest
 
 import docindex
+from docindex.index.adding import Target
 from docindex.storage import check, maintenance
 from docindex.storage.postings import segment_writer
 from docindex.storage.postings.segments import all_segments
@@ -124,19 +125,19 @@ def states(index, operation):
     """The contents of the index before an operation and after each commit of it; and its number of steps."""
     writer, count = index._store._writer, StopAt()
     found = [everything(index)]
-    commit = index._commit
+    commit = Target.commit
 
-    def commit_and_look(*group):
-        commit(*group)
+    def commit_and_look(target, group):
+        commit(target, group)
         writer.set_progress_handler(None)  # in memory, one connection reads and writes
         found.append(everything(index))
         writer.set_progress_handler(count, 1)
 
-    index._commit = commit_and_look
-    writer.set_progress_handler(count, 1)
-    operation(index)
-    writer.set_progress_handler(None)
-    index._commit = commit
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Target, "commit", commit_and_look)
+        writer.set_progress_handler(count, 1)
+        operation(index)
+        writer.set_progress_handler(None)
     return [*found, everything(index)], count.steps
 
 
@@ -293,11 +294,11 @@ def test_an_error_of_the_caller_keeps_the_commits_before_it_and_nothing_else(tmp
 
     with docindex.open(tmp_path / "index") as index:
         ends = {0}
-        commit = index._commit
-        index._commit = lambda *group: (commit(*group), ends.add(len(index)))
-        with pytest.raises((Slip, ValueError, TypeError)):
-            index.add_many(documents(), workers=1, progress=progress)
-        index._commit = commit
+        commit = Target.commit
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Target, "commit", lambda *group: (commit(*group), ends.add(len(index))))
+            with pytest.raises((Slip, ValueError, TypeError)):
+                index.add_many(documents(), workers=1, progress=progress)
         kept = max(ends)
         assert 20 < kept <= 51
         assert list(index) == [f"{number:03}" for number in range(kept)]

@@ -6,6 +6,7 @@ import random
 import pytest
 
 import docindex
+from docindex.index.adding import Target
 from tests.trials.crash import kill, program
 
 
@@ -33,7 +34,7 @@ def test_the_killed_program_predicts_what_the_index_holds(monkeypatch):
 
 def test_the_killed_program_announces_the_commits_of_add_many(monkeypatch):
     program.shrink(monkeypatch.setattr)
-    monkeypatch.setattr(docindex.Index, "_commit", docindex.Index._commit)  # restores it after the test
+    monkeypatch.setattr(Target, "commit", Target.commit)  # restores it after the test
     sizes, held = [], []
     with docindex.open(":memory:") as index:
         program.announce_commits(lambda _, size: (held.append(len(index)), sizes.append(size)))

@@ -1,14 +1,17 @@
-"""Index what triggers and SQL functions have queued.
+"""Index what an app changed in the file: rows of the tables that `Index.follow` names, and the queue.
 
-Takes a connection inside a transaction that may write. Must never begin or end a transaction.
+Triggers note the changed rows (`docindex.storage.followed.tables` makes them), and SQL functions queue
+documents. Takes a connection inside a transaction that may write. Must never begin or end a transaction, and
+must never contain SQL.
 """
 
+import dataclasses
 import logging
 from collections.abc import Iterable
 
 import apsw
 
-from docindex.index.document_writer import write_documents
+from docindex.index.adding import write_documents
 from docindex.index.items import incoming, meta_of_column
 from docindex.recipe import Recipe
 from docindex.sketching.text_parts import EXTERNAL
@@ -20,6 +23,22 @@ from docindex.storage.rows.incoming_documents import Incoming
 from docindex.storage.tables import SourceRow
 
 _log = logging.getLogger("docindex")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Followed:
+    """A table of an app whose rows are documents. An item of `Index.followed`."""
+
+    table: str
+    key: str
+    """The column whose value follows `prefix` in the key of a document."""
+    text: str
+    """The column with the texts."""
+    meta: str | None
+    """The column with the meta, if there is one."""
+    prefix: str
+    documents: int
+    """The number of rows that are documents."""
 
 
 def index_some(db: apsw.Connection, recipe: Recipe) -> int:
