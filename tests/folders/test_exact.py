@@ -11,7 +11,7 @@ import pytest
 import docindex
 from docindex import folders
 from docindex.folders.finding import exact_findings
-from docindex.folders.walking import file_reader
+from docindex.folders.walking import file_reader, system
 from docindex.folders.walking.file_reader import AT_ONCE
 from tests.folders.trees import copied, tree
 
@@ -26,7 +26,7 @@ def read_paths(monkeypatch):
         opened.append(path)
         return original(path, flags)
 
-    for module in (file_reader, folders.system):
+    for module in (file_reader, system):
         monkeypatch.setattr(module, "opened_descriptor", noted)
     return opened
 
@@ -84,7 +84,7 @@ def test_a_file_that_changes_during_the_search_is_named_and_no_copy(size, tmp_pa
             Path(os.fsdecode(path)).write_bytes(bytes(size))  # the same bytes at another time
         return original(path, flags)
 
-    for module in (file_reader, folders.system):
+    for module in (file_reader, system):
         monkeypatch.setattr(module, "opened_descriptor", changed)
     found = folders.find_exact([tmp_path])
     assert [file.key for file in found.unreadable] == [str(tmp_path / "a")]
@@ -104,7 +104,7 @@ def test_a_file_that_becomes_a_pipe_during_the_search_is_named(size, tmp_path, m
             os.mkfifo(path)
         return original(path, flags)
 
-    for module in (file_reader, folders.system):
+    for module in (file_reader, system):
         monkeypatch.setattr(module, "opened_descriptor", changed)
     found = folders.find_exact([tmp_path])
     assert [(file.key, file.reason) for file in found.unreadable] == [

@@ -1,5 +1,6 @@
 """The stress program for a few seconds. Run it for longer with ``python -m tests.trials.stress 30``."""
 
+import collections
 import random
 import threading
 import time
@@ -13,9 +14,11 @@ from tests.trials.stress import log_growth, program
 
 
 def test_readers_and_writers_in_many_processes_see_only_whole_commits(tmp_path):
-    counts = program.run(tmp_path, 3.0)
-    assert counts["commits"] > 20
-    assert counts["looks"] > 50
+    counts = collections.Counter()
+    while counts["commits"] <= 20 or counts["looks"] <= 50:  # once, unless the machine is busy
+        folder = tmp_path / f"{counts['commits']} {counts['looks']}"
+        folder.mkdir()
+        counts.update(program.run(folder, 3.0))
 
 
 @pytest.mark.parametrize("path", ["index", ":memory:"])
@@ -93,7 +96,10 @@ def test_closing_an_index_in_one_thread_does_no_harm_to_the_others(tmp_path):
 
 
 def test_the_write_ahead_log_stays_within_twice_its_bound_under_readers_and_writers(tmp_path):
-    counts, share = log_growth.run(tmp_path, 3.0, bound=8 << 20, long=False)
-    assert share < 2
-    assert counts["commit"] > 5
-    assert counts["searches"] > 5
+    met = collections.Counter()
+    while met["commit"] <= 5 or met["searches"] <= 5:  # once, unless the machine is busy
+        folder = tmp_path / f"{met['commit']} {met['searches']}"
+        folder.mkdir()
+        counts, share = log_growth.run(folder, 3.0, bound=8 << 20, long=False)
+        assert share < 2
+        met.update(counts)
