@@ -22,22 +22,10 @@
 --     01 0100000000000000  02 0100000000000000 61  00  03 0000000000000000
 -- and the checksum -3341366732432730841.
 --
--- In `content` and `document`, `sum` has two halves, so that a question can verify the columns that it
--- reads. The columns before "second half" make the high 32 bits: those of the checksum of these columns. The first
--- column and the columns after "second half" make the low 32 bits: the high 32 bits of their checksum.
 -- In `posting`, `sum` is the xxh3-64 of `keys` whose seed is the id, as a signed integer.
 --
--- Tallies. `tally` makes it possible to notice missing rows. Each of its rows counts the rows of a table, and combines
--- a number of each row by exclusive or. These numbers are:
---     document, extraction, boilerplate, file   the checksum `sum` of the row
---     segment                       the checksum of all columns of the row, computed as above
---     dead                          M(segment, M(content))
---     words                         for each row of `content`: M(second half of words_hash, M(first half, M(id)))
---     simhash                       for each row of `content`: M(simhash, M(id))
---     lengths                       for each row of `content`: M(fingerprints, M(symbols, M(characters, M(id))))
---     link                          for each row of `document`: M(content, M(id))
--- Here M(a) is the 64-bit number a, mixed by `mix` of docindex/kernels/arrays.py, and M(a, b) is M(a xor b). A half of
--- words_hash is 8 bytes, little-endian.
+-- Tallies. `tally` makes it possible to notice missing rows. Each of its rows is named after a table, counts the rows
+-- of this table, and combines their checksums by exclusive or.
 
 -- The parameters that turn texts into fingerprints and sketches. One row.
 create table main.docindex_recipe (
@@ -52,10 +40,8 @@ create table main.docindex_content (
     id integer primary key autoincrement, -- ascending; an id is never used again
     symbols integer not null,       -- number of symbols that the text was reduced to
     shingles integer not null,      -- number of different shingles; an estimate above 2^20
-    kept integer not null,          -- `shingles` again if the text is in `text`, else -1 - shingles. So a scan for a
-                                    -- number of shingles also finds the rows in which that number was damaged
+    kept integer not null,          -- 1 if the text is in `text`, else 0
     hashes integer not null,        -- number of different hashes of the fingerprints
-                                    -- second half:
     hash blob not null,             -- xxh3-128 of the text in UTF-8
     words_hash blob not null,       -- equal if and only if the texts have the same words; 16 bytes: xxh3-128 of three
                                     -- xxh3-128 end to end: of the symbols; of the number of symbols of each word; of the
@@ -70,7 +56,7 @@ create table main.docindex_content (
                                     -- each; then their high 4 bits. The low half of the first of these bytes is of the
                                     -- first slot, its high half of the first one in the second half of the slots, and
                                     -- so on. The first half has one more if the number of slots is odd
-    sum integer not null            -- in two halves
+    sum integer not null
 ) strict;
 
 -- The documents that the host stored, each under a key of its own.
@@ -78,10 +64,9 @@ create table main.docindex_document (
     id integer primary key autoincrement, -- stays the same as long as the key is in use
     key text not null unique,
     content integer not null references docindex_content (id),
-                                    -- second half:
     meta text,                      -- JSON of the host's choice, or NULL
     added_at integer not null,      -- when the document got its present text: microseconds since 1970, UTC
-    sum integer not null            -- in two halves
+    sum integer not null
 ) strict;
 create index main.docindex_document_content on docindex_document (content);
 
@@ -120,9 +105,10 @@ create table main.docindex_segment (
     block_bits integer not null,    -- number of highest bits of a key that are the number of its block
     postings integer not null,      -- number of keys that were put in
     target integer,                 -- the segment that this one is being merged into, or NULL
-    moved integer                   -- NULL, except in the target of a merge that is not complete: how many blocks have
+    moved integer,                  -- NULL, except in the target of a merge that is not complete: how many blocks have
                                     -- been moved into it, counted in blocks of the smallest `block_bits` among the
                                     -- target and its sources
+    sum integer not null
 ) strict;
 
 -- The keys of one block, without their highest `block_bits` bits, which are the same in all of them. Of the remaining
@@ -243,13 +229,11 @@ create table main.docindex_pending (
     meta text                       -- JSON, or NULL
 ) strict, without rowid;
 
--- How many rows there are, and their numbers combined (see Tallies at the top). All tallies begin as 0.
+-- How many rows there are, and their checksums combined (see Tallies at the top). All tallies begin as 0.
 create table main.docindex_tally (
     name text primary key not null,
     rows integer not null,
     total integer not null          -- 64 bits stored as a signed integer
 ) strict, without rowid;
 insert into main.docindex_tally (name, rows, total) values
-    ('boilerplate', 0, 0), ('dead', 0, 0), ('document', 0, 0), ('extraction', 0, 0), ('file', 0, 0),
-    ('lengths', 0, 0), ('link', 0, 0),
-    ('segment', 0, 0), ('simhash', 0, 0), ('words', 0, 0);
+    ('boilerplate', 0, 0), ('content', 0, 0), ('document', 0, 0), ('extraction', 0, 0), ('file', 0, 0);

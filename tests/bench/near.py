@@ -59,7 +59,7 @@ def fill(path, simhashes):
                 db.executemany(
                     "insert into docindex_content (id, symbols, shingles, kept, hashes, hash, words_hash, "
                     "characters, fingerprints, simhash, slots, sum) "
-                    "values (?, 470, 90, -91, 0, ?, ?, 570, 0, ?, ?, -1 << 62)",
+                    "values (?, 470, 90, 0, 0, ?, ?, 570, 0, ?, ?, -1 << 62)",
                     rows,
                 )
             middle = time.process_time()
@@ -67,7 +67,7 @@ def fill(path, simhashes):
                 bands = simhash_index.bands_of(some)
                 postings = Postings(bands.ravel(), contents, np.full(len(contents), bands.shape[1]))
                 segment_writer.add_postings(db, NewPostings(NO_POSTINGS, NO_POSTINGS, postings))
-                tallies.note(db, {"simhash": tallies.mixed_tally(contents, some.view(np.int64))})
+                tallies.note(db, "content", added=[0] * len(contents))
             rows_took += middle - start
             bands_took += time.process_time() - middle
         with index._store.reading() as db:

@@ -4,7 +4,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex import Cancelled, CorruptIndex, Id, Recipe, UnknownKey
+from docindex import Cancelled, Id, Recipe, UnknownKey
 from docindex.storage.rows import document_removal
 
 KEYS = [f"key {number:02}" for number in range(60)]
@@ -80,12 +80,3 @@ def test_the_length_is_told_without_a_look_at_the_documents():
         connection.authorizer = None
         assert "docindex_tally" in read
         assert "docindex_document" not in read
-
-
-@pytest.mark.parametrize("name", ["document", "link"])
-def test_a_length_that_was_changed_is_damage(name):
-    with made() as index:
-        index._store._writer.execute("update docindex_tally set rows = rows + 1 where name = ?", (name,))
-        with pytest.raises(CorruptIndex):
-            len(index)
-        assert index.check()

@@ -27,9 +27,9 @@ import xxhash
 
 import docindex
 from docindex import Text
-from docindex.storage import check, tallies
+from docindex.storage import tallies
 from docindex.storage.rows import contents
-from docindex.storage.statements import PREFIX
+from docindex.storage.statements import PREFIX, row_sum
 from docindex.storage.tables import SUMMED_TABLES
 from docindex.storage.values import signed
 from tests.storage.damage import WITHOUT_ROWID, build, questions
@@ -162,16 +162,18 @@ def craft(path, statements):
         for table in SUMMED_TABLES:
             (key,) = WITHOUT_ROWID.get(PREFIX + table.name, ["rowid"])
             for number, *found in db.execute(f"select {key}, * from {PREFIX}{table.name}").fetchall():
-                sum_ = table.sum_of(found[:-1])
+                sum_ = row_sum(*found[:-1])
                 db.execute(f"update {PREFIX}{table.name} set sum = ? where {key} = ?", (sum_, number))
         for number, keys in db.execute("select id, keys from docindex_posting").fetchall():
             if number >= 0:
                 sum_ = signed(xxhash.xxh3_64_intdigest(keys, number))
                 db.execute("update docindex_posting set sum = ? where id = ?", (sum_, number))
+        for *columns, _ in db.execute("select * from docindex_segment").fetchall():
+            sum_ = row_sum(*columns)
+            db.execute("update docindex_segment set sum = ? where id = ?", (sum_, columns[0]))
         if not any("_tally" in statement for statement, _ in statements):
-            for name, (statement, tally_of) in check._TALLIES.items():
-                found = db.execute(statement).fetchall()
-                tally = tally_of(found) if found else tallies.NOTHING
+            for name in tallies.NAMES:
+                tally = tallies.tally_of(value for (value,) in db.execute(f"select sum from {PREFIX}{name}"))
                 db.execute("update docindex_tally set rows = ?, total = ? where name = ?", (*tally, name))
         db.execute("commit")
     except (apsw.ConstraintError, apsw.MismatchError):

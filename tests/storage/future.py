@@ -23,8 +23,8 @@ UPGRADE = '''
 import os
 import signal
 
-from docindex.storage.statements import stream
-from docindex.storage.tables import CONTENT
+from docindex.storage import tallies
+from docindex.storage.statements import row_sum, stream
 
 BEFORE = (
     "id, symbols, shingles, kept, hashes, hash, words_hash, characters, fingerprints, simhash, "
@@ -39,9 +39,10 @@ def upgrade(db):
     for done, (*row, stored) in enumerate(stream(db, rows)):
         if done == kill_after:
             os.kill(os.getpid(), signal.SIGKILL)
-        if CONTENT.sum_of(row) == stored:
-            new = CONTENT.sum_of((*row, ""))
+        if row_sum(*row) == stored:
+            new = row_sum(*row, "")
             db.execute("update main.docindex_content set sum = ? where id = ?", (new, row[0]))
+            tallies.note(db, "content", added=[new], removed=[stored])
 '''
 
 EDITS = {

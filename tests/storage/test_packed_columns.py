@@ -10,15 +10,6 @@ from hypothesis import strategies as st
 import docindex
 from docindex.arrays.ranges import mix, starts_of, unmix
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage.halved_sums import (
-    content_sum,
-    content_sums,
-    damaged_fingerprints,
-    document_sum,
-    document_sums,
-    file_sums,
-    fingerprint_sums,
-)
 from docindex.storage.postings.fingerprint_bytes import (
     fingerprint_bytes,
     fingerprints_in,
@@ -27,7 +18,6 @@ from docindex.storage.postings.fingerprint_bytes import (
 )
 from docindex.storage.rows.batch_rows import only
 from docindex.storage.rows.slot_bytes import bytes_of_slots, slot_bytes, slots_in
-from docindex.storage.statements import row_sum
 
 windows = st.sampled_from([1, 2, 3, 36, 255, 256, 65_535])
 
@@ -126,50 +116,6 @@ def test_slots_that_are_read_are_those_that_were_written(count, data):
     cut = [written[begin : begin + size] for begin in range(0, len(written), size)]
     assert slots_in(cut, count).tolist() == rows
     assert slots_in([*cut, b"1" * (size + 1)], count) is None
-
-
-integers = st.integers(-(1 << 63), (1 << 63) - 1)
-contents = st.tuples(
-    *[integers] * 5,
-    *[st.binary(min_size=16, max_size=16)] * 2,
-    *[integers] * 3,
-    st.binary(min_size=9, max_size=9),
-)
-documents = st.tuples(integers, st.text("aß漢\0"), integers, st.none() | st.text("aß🫨"), integers)
-files = st.tuples(
-    st.text("aß漢\0"),
-    *[integers] * 5,
-    *[st.text("aß")] * 2,
-    integers,
-    st.text("aß"),
-    st.none() | st.binary(),
-)
-fingerprints = st.tuples(integers, st.binary(), st.binary())
-
-
-@pytest.mark.parametrize("times", [1, 30])  # numpy computes the sums of 24 rows or more
-@given(st.lists(contents, min_size=1, max_size=3))
-def test_the_sums_of_many_contents_are_those_of_each(times, rows):
-    rows = rows * times
-    assert content_sums(list(zip(*rows, strict=True))) == [content_sum(row) for row in rows]
-
-
-@given(st.lists(documents, min_size=1))
-def test_the_sums_of_many_documents_are_those_of_each(rows):
-    assert document_sums(*zip(*rows, strict=True)) == [document_sum(row) for row in rows]
-
-
-@given(st.lists(fingerprints, min_size=1))
-def test_the_sums_of_many_rows_of_fingerprints_are_those_of_each(rows):
-    sums = fingerprint_sums(*zip(*rows, strict=True))
-    assert sums == [row_sum(*row) for row in rows]
-    sums[-1] ^= 1
-    assert damaged_fingerprints(*zip(*rows, strict=True), sums) == [len(rows) - 1]
-
-
-@given(st.lists(files, min_size=1))
-def test_the_sums_of_many_records_of_files_are_those_of_each(rows):
-    assert file_sums(rows) == [row_sum(*row) for row in rows]
 
 
 def test_some_sketches_of_a_batch_are_the_same_sketches():

@@ -10,18 +10,21 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.storage.statements import row_sum
-from docindex.storage.tables import SUMMED_TABLES
+from docindex.storage.statements import row_sum, row_sums
+from docindex.storage.tables import SUMMED_TABLES, first_changed
 from tests.storage.test_schema_file import GOLDEN
-
-FIRST_HALVES = {"content": 5, "document": 3}
-"""How many columns stand before "second half" in the schema file."""
 
 VALUES = (
     st.none()
     | st.integers(-(1 << 63), (1 << 63) - 1)
     | st.text(st.characters(exclude_categories=["Cs"]))
     | st.binary()
+)
+
+INTEGERS = st.integers(-(1 << 63), (1 << 63) - 1)
+TYPED_ROWS = st.lists(
+    st.tuples(*[INTEGERS] * 2, st.text("aß漢\0"), INTEGERS, *[st.binary()] * 2, st.none() | st.text("aß🫨")),
+    min_size=1,
 )
 
 
@@ -46,16 +49,26 @@ def of_schema(table, *values):
     if table == "posting":
         number, keys = values
         return int.from_bytes(xxhash.xxh3_64_digest(keys, seed=number), "big", signed=True)
-    if table not in FIRST_HALVES:
-        return plain(*values)
-    first = FIRST_HALVES[table]
-    halves = plain(*values[:first]), plain(values[0], *values[first:])
-    return int.from_bytes(struct.pack(">ii", *(half >> 32 for half in halves)), "big", signed=True)
+    return plain(*values)
 
 
 @given(st.lists(VALUES))
 def test_a_sum_is_as_the_schema_file_specifies(values):
     assert row_sum(*values) == plain(*values)
+
+
+@given(st.integers(1, 5).flatmap(lambda width: st.lists(st.tuples(*[VALUES] * width), min_size=1)))
+def test_the_sums_of_many_rows_are_those_of_each(rows):
+    sums = row_sums(list(zip(*rows, strict=True)))
+    assert sums == [row_sum(*row) for row in rows]
+    assert first_changed([*zip(*rows, strict=True), sums]) is None
+    sums[-1] ^= 1
+    assert first_changed([*zip(*rows, strict=True), sums]) == len(rows) - 1
+
+
+@given(TYPED_ROWS)
+def test_the_sums_of_rows_whose_columns_have_one_type_are_those_of_each(rows):
+    assert row_sums(list(zip(*rows, strict=True))) == [row_sum(*row) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +113,10 @@ def test_every_sum_in_a_file_can_be_computed_without_docindex():
                 stored = values.pop("sum")
                 assert of_schema(table.removeprefix("docindex_"), *values.values()) == stored, (table, row)
             summed.add(table)
-    assert summed == {f"docindex_{table.name}" for table in SUMMED_TABLES} | {"docindex_posting"}
+    assert summed == {f"docindex_{table.name}" for table in SUMMED_TABLES} | {
+        "docindex_posting",
+        "docindex_segment",
+    }
 
 
 @pytest.mark.parametrize("table", SUMMED_TABLES, ids=lambda table: table.name)

@@ -32,7 +32,6 @@ from docindex.query.pairs.slots import EqualSlots, SlotPairs
 from docindex.query.pairs.spilled_numbers import SpilledNumbers
 from docindex.query.scope import Scope
 from docindex.sketching.incremental import COUNT_ERROR, COUNTED
-from docindex.storage.rows import documents
 
 # Say how many groups a pair must have in common to reach a resemblance or a containment.
 #
@@ -193,8 +192,6 @@ class _Join:
         self._crowds = CrowdPairs(scope, nodes, threshold, self.found) if connecting else None
         self._counts_found = False
         """Whether `_count` counts the pairs that it finds. `_count_likely` counts them before."""
-        self._verified = np.zeros(len(nodes), bool)
-        """The nodes whose slots have been verified."""
 
     def by_shingles(self) -> None:
         """Find the pairs of kept texts exactly, and estimate the others."""
@@ -360,12 +357,6 @@ class _Join:
 
     def _add(self, basis: int, a: I64, b: I64, common: I64, which: Bool) -> None:
         self.found.add(basis, a[which], b[which], common[which])
-        if basis == SLOTS:  # the answer depends on slots, which are verified only here
-            new = np.zeros(len(self._nodes), bool)
-            new[a[which]] = new[b[which]] = True
-            new &= ~self._verified
-            self._verified |= new
-            documents.refuse_changed(self._scope.db, self._nodes.representatives[new])
 
     def _needs(self, *sizes: I64) -> Needs:
         return needs_of_sets(self._threshold.measure, SizesOfSets(*sizes), self._threshold.least)

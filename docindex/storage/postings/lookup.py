@@ -15,7 +15,6 @@ import apsw
 import numpy as np
 
 from docindex.arrays.ranges import I64, U64, are_first
-from docindex.storage import tallies
 from docindex.storage.postings.segments import (
     BANDS,
     FINGERPRINTS,
@@ -30,15 +29,9 @@ from docindex.storage.postings.segments import (
     postings_in,
     segments_of,
 )
-from docindex.storage.statements import rows
+from docindex.storage.statements import columns
 
-# One statement, because each look-up is followed by one. If no content is dead, there is a row with NULL.
-_DEAD = (
-    "select t.rows, t.total, d.content as gone_or_null, d.segment as newest_or_null from "
-    "main.docindex_tally as t "
-    "left join main.docindex_dead as d on true where t.name = 'dead' order by d.content"
-)
-
+_DEAD = "select content from main.docindex_dead order by content"
 
 # This many hashes are looked up first. If many contents have the same text, one block may hold a million
 # keys.
@@ -178,15 +171,5 @@ def document_frequencies(db: apsw.Connection) -> I64:
 
 def dead(db: apsw.Connection) -> I64:
     """The contents that were removed but may still have postings, ascending."""
-    found = rows(db, _DEAD)
-    if not found:
-        raise tallies.other_rows(db, "dead")
-    if found[0] == (*tallies.NOTHING, None, None):
-        return np.empty(0, np.int64)
-    noted, gone = found[0][:2], [row[2:] for row in found if row[2:] != (None, None)]
-    if any(None in row for row in gone):
-        raise tallies.other_rows(db, "dead")
-    contents, newest = np.array(gone, np.int64).reshape(-1, 2).T
-    if tallies.mixed_tally(contents, newest) != noted:
-        raise tallies.other_rows(db, "dead")
-    return contents
+    (found,) = columns(db, _DEAD) or ((),)
+    return np.array(found, np.int64)

@@ -19,7 +19,6 @@ import xxhash
 
 from docindex.arrays.ranges import I64, U64, are_first
 from docindex.arrays.sorted_blocks import packed_blocks
-from docindex.storage import tallies
 from docindex.storage.postings.lookup import dead
 from docindex.storage.postings.segments import (
     BAND_HASH_BITS,
@@ -30,7 +29,6 @@ from docindex.storage.postings.segments import (
     KINDS,
     MAX_BAND_BLOCK_BITS,
     MAX_BLOCK_BITS,
-    MAX_SEGMENT,
     POSTING_HASH_BITS,
     SEGMENT_COLUMNS,
     TRAITS,
@@ -39,11 +37,9 @@ from docindex.storage.postings.segments import (
     Segment,
     all_segments,
     blocks_of,
-    damaged_segments,
-    segments_tally,
     sources_of,
 )
-from docindex.storage.statements import counter, rows, value
+from docindex.storage.statements import counter, value
 from docindex.storage.values import signed
 
 _BLOCK = KEYS_PER_BLOCK
@@ -75,16 +71,13 @@ MERGE_LOG_BYTES = 8 * MERGED_AT_A_TIME
 # A block may be nearly empty, and its bitmap then takes a hundred bytes for a key: so blocks are counted.
 _PACKED_AT_A_TIME = 1 << 12
 
-_NEW_COLUMNS = SEGMENT_COLUMNS[1:]  # SQLite chooses the id
 _INSERT_SEGMENT = (
-    f"insert into main.docindex_segment ({', '.join(_NEW_COLUMNS)}) values "
-    f"({', '.join('?' * len(_NEW_COLUMNS))})"
+    f"insert into main.docindex_segment ({', '.join(SEGMENT_COLUMNS)}, sum) values "
+    f"({', '.join('?' * len(SEGMENT_COLUMNS))}, ?)"
 )
-_CHANGE_SEGMENT = (
-    f"update main.docindex_segment set {', '.join(f'{column} = ?' for column in _NEW_COLUMNS)} where id = ?"
-)
+_CHANGE_SEGMENT = _INSERT_SEGMENT.replace("insert", "replace", 1)
 _INSERT_BLOCK = "insert into main.docindex_posting (id, keys, sum) values (?, ?, ?)"
-_FORGET_DEAD = "delete from main.docindex_dead where segment < ? returning content, segment"
+_FORGET_DEAD = "delete from main.docindex_dead where segment < ?"
 
 
 def add_postings(db: apsw.Connection, new: NewPostings) -> int:
@@ -216,7 +209,7 @@ def _begin_merge(db: apsw.Connection, sources: Sequence[Segment]) -> None:
     hash_bits = min(64 - (last - first).bit_length(), *(source.hash_bits for source in sources))
     postings = sum(source.possible_postings for source in sources)
     target = _create(db, Segment(0, sources[0].kind, first, last, hash_bits, 0, postings, None, 0))
-    _change(db, sources, [dataclasses.replace(source, target=target.id) for source in sources])
+    _change(db, [dataclasses.replace(source, target=target.id) for source in sources])
 
 
 def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budget: int) -> int:
@@ -247,10 +240,9 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
     complete = end == 1 << bits
     dropped = size - len(keys)
     after = dataclasses.replace(target, moved=None if complete else end, postings=target.postings - dropped)
-    _change(db, [target], [after])
+    _change(db, [after])
     if complete:
         db.executemany("delete from main.docindex_segment where id = ?", [(source.id,) for source in sources])
-        _note(db, sources, ())
         # If a content was removed before the oldest segment was made, it has no postings left.
         _forget_dead(db, min(segment.id for segment in all_segments(db)))
     return max(1, size)
@@ -263,20 +255,12 @@ def _dead_in(db: apsw.Connection, segment: Segment) -> I64:
 
 def _forget_dead(db: apsw.Connection, oldest: int) -> None:
     """Delete the rows of those contents that were removed before the segment `oldest` was made."""
-    if found := rows(db, _FORGET_DEAD, (oldest,)):
-        forgotten = tallies.mixed_tally(*zip(*found, strict=True))
-        tallies.note(db, {"dead": tallies.NOTHING.without(forgotten)})
+    db.execute(_FORGET_DEAD, (oldest,))
 
 
-def _change(db: apsw.Connection, before: Sequence[Segment], after: Sequence[Segment]) -> None:
+def _change(db: apsw.Connection, segments: Iterable[Segment]) -> None:
     """Replace the rows of some segments."""
-    db.executemany(_CHANGE_SEGMENT, [(*segment.row_values[1:], segment.id) for segment in after])
-    _note(db, before, after)
-
-
-def _note(db: apsw.Connection, before: Sequence[Segment], after: Sequence[Segment]) -> None:
-    """Note the segments that were removed and added."""
-    tallies.note(db, {"segment": segments_tally(after).without(segments_tally(before))})
+    db.executemany(_CHANGE_SEGMENT, [segment.row_values for segment in segments])
 
 
 def _create(db: apsw.Connection, layout: Segment) -> Segment:
@@ -284,14 +268,8 @@ def _create(db: apsw.Connection, layout: Segment) -> Segment:
     blocks = math.ceil(math.log2(max(1, layout.postings) / _BLOCK))
     most = MAX_BAND_BLOCK_BITS if layout.kind == BANDS else MAX_BLOCK_BITS
     block_bits = max(0, min(blocks, layout.hash_bits, most))
-    segment = dataclasses.replace(layout, block_bits=block_bits)
-    counter(db, "segment")  # refuses one that is at its limit, which SQLite would call a full disk
-    db.execute(_INSERT_SEGMENT, segment.row_values[1:])
-    number = db.last_insert_rowid()
-    if number > MAX_SEGMENT:
-        damaged_segments(f"segment {number} has an impossible number", db.filename)
-    segment = dataclasses.replace(segment, id=number)
-    _note(db, (), [segment])
+    segment = dataclasses.replace(layout, id=counter(db, "segment") + 1, block_bits=block_bits)
+    db.execute(_INSERT_SEGMENT, segment.row_values)
     return segment
 
 

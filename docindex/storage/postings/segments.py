@@ -23,9 +23,7 @@ import xxhash
 from docindex.arrays.ranges import I64, U64, are_first
 from docindex.arrays.sorted_blocks import found_in_blocks, unpacked_blocks
 from docindex.errors import CorruptIndex
-from docindex.storage import tallies
 from docindex.storage.statements import columns, columns_for, row_sum, rows
-from docindex.storage.tallies import Tally
 
 # A new segment stores this many bits of each hash. With 32 bits, one look-up in 2^32 / postings meets a
 # different hash with the same bits: one in 900 with five million postings. That costs one candidate, which
@@ -156,8 +154,9 @@ class Segment:
 
     @property
     def row_values(self) -> tuple[Any, ...]:
-        """The columns of its row."""
-        return tuple(getattr(self, column) for column in SEGMENT_COLUMNS)
+        """The columns of its row, and their checksum."""
+        columns = [getattr(self, column) for column in SEGMENT_COLUMNS]
+        return *columns, row_sum(*columns)
 
     def row(self, block: int) -> int:
         """The id of a block's row in `posting`."""
@@ -178,11 +177,7 @@ class Segment:
 
 
 SEGMENT_COLUMNS = tuple(field.name for field in dataclasses.fields(Segment))[:-1]
-_ROWS = (
-    f"select {', '.join(f's.{column}' for column in SEGMENT_COLUMNS)}, t.rows, t.total from "
-    "main.docindex_tally as t "
-    "cross join main.docindex_segment as s where t.name = 'segment' order by s.id"
-)
+_ROWS = f"select {', '.join(SEGMENT_COLUMNS)}, sum from main.docindex_segment order by id"
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -201,8 +196,6 @@ def segments_of(db: apsw.Connection, kind: int) -> list[Segment]:
 def all_segments(db: apsw.Connection) -> list[Segment]:
     """All segments, the oldest first. They are verified, so callers can rely on their numbers."""
     found = tuple(rows(db, _ROWS))
-    if not found:
-        tallies.refuse_other(db, "segment", tallies.NOTHING)
     try:
         segments = _verified(found)
     except ValueError as error:
@@ -219,29 +212,20 @@ def _verified(found: tuple[tuple[Any, ...], ...]) -> tuple[Segment, ...]:
 
     The rows are the same in most questions, and to verify them takes longer than to read them.
     """
-    segments = {row[0]: Segment(*row[:-2]) for row in found}
+    for row in found:
+        if row_sum(*row[:-1]) != row[-1]:
+            raise ValueError(f"segment {row[0]} was changed")
+    segments = {row[0]: Segment(*row[:-1]) for row in found}
     targets = {segment.target for segment in segments.values()}
     for segment in segments.values():
         if not (_has_possible_layout(segment) and _has_possible_merge(segment, segments)):
             raise ValueError(f"segment {segment.id} has impossible numbers")
         if segment.moved is not None and segment.id not in targets:
             raise ValueError("a segment is the target of a merge that has no sources")
-    if any(segments_tally(segments.values()) != row[-2:] for row in found[:1]):
-        raise ValueError("a segment is missing, or was changed")
     return tuple(
         dataclasses.replace(segment, blocks=_blocks(segment, segments.values()))
         for segment in segments.values()
     )
-
-
-def segments_tally(segments: Iterable[Segment]) -> Tally:
-    """The tally of some segments."""
-    return tallies.tally_of(map(_sum_of, segments))
-
-
-@functools.lru_cache(maxsize=256)
-def _sum_of(segment: Segment) -> int:
-    return row_sum(*segment.row_values)
 
 
 def _blocks(segment: Segment, segments: Iterable[Segment]) -> range:

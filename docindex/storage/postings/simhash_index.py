@@ -82,7 +82,7 @@ def near_simhashes(
     if not 0 <= operator.index(distance) < 64:
         raise ValueError(f"a distance of {distance}: expected 0 to 63, the number of bits that may differ")
     queries = as_bits(simhashes)
-    count = tallies.stored(db, "simhash").rows
+    count = tallies.stored(db, "content").rows
     found = (
         _by_lookup(db, queries, distance)
         if count >= _min_contents(len(queries), distance)
@@ -183,12 +183,7 @@ def _by_lookup(db: apsw.Connection, queries: U64, distance: int) -> Iterator[I64
                 continue
             contents = found.contents[near]
             existing, simhashes = _simhashes_of(db, contents)
-            near, contents = near[existing], contents[existing]
-            places, flip = np.divmod(which[near], len(numbers))
-            if ((_hashes(simhashes, numbers[flip]) ^ found.hashes[near]) & found.stored).any():
-                raise CorruptIndex(
-                    "a simhash does not match the inverted index; check() lists all damage", db.filename
-                )
+            contents, places = contents[existing], which[near[existing]] // len(numbers)
             distances = np.bitwise_count(simhashes ^ some[places])
             within = distances <= distance
             yield np.stack((places[within] + begin, contents[within], distances[within]))
@@ -210,9 +205,7 @@ def _by_scan(db: apsw.Connection, queries: U64, distance: int, count: int) -> It
     """Read all simhashes and compare them with the queries; yields the same as `_by_lookup`."""
     design = _cheapest_design(len(queries), count, distance)
     at_once = _AT_ONCE if design is None else max(1, _IN_TABLES // design.tables)
-    read = tallies.NOTHING
     for contents, simhashes in _all_simhashes(db, at_once):
-        read = read.plus(tallies.mixed_tally(contents, simhashes.view(np.int64)))
         if design is not None:
             places, which, distances = SortedTables(simhashes, design).near_many(queries)
             yield np.stack((places, contents[which], distances))
@@ -224,7 +217,6 @@ def _by_scan(db: apsw.Connection, queries: U64, distance: int, count: int) -> It
             for content, simhash in zip(contents, simhashes, strict=True):
                 places, distances = _within(queries, simhash, distance)
                 yield np.stack((places, np.full(len(places), content), distances))
-    tallies.refuse_other(db, "simhash", read)
 
 
 def _within(simhashes: U64, one: np.uint64, distance: int) -> tuple[I64, I64]:

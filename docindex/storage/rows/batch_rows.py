@@ -12,9 +12,9 @@ import numpy as np
 
 from docindex.arrays.ranges import I64, Bool, ranges, starts_of
 from docindex.sketching.sketches import Sketches
-from docindex.storage.halved_sums import content_sums, fingerprint_sums
 from docindex.storage.postings.fingerprint_bytes import NUMBER_BYTES, fingerprint_bytes
 from docindex.storage.rows.slot_bytes import bytes_of_slots, slot_bytes
+from docindex.storage.statements import row_sums
 from docindex.storage.tables import SampleRow
 
 # A content may have several rows of fingerprints or text, so that a document of any size can be written piece
@@ -32,15 +32,6 @@ _PACKED = 1 << 18
 
 LONGEST_PART = FINGERPRINTS_A_PART * NUMBER_BYTES
 """The bytes of numbers that a row of fingerprints has at most. More are damage."""
-
-
-def kept_column(shingles: int, *, kept: bool) -> int:
-    """The column `kept` of a content with this number of shingles.
-
-    >>> kept_column(5, kept=True), kept_column(5, kept=False)
-    (5, -6)
-    """
-    return shingles if kept else -1 - shingles
 
 
 def are_parts_of(content: int, ids: Sequence[int], sizes: Sequence[int]) -> bool:
@@ -96,8 +87,13 @@ class BatchRows:
         self.counts = np.diff(sketches.starts)
         """The number of fingerprints of each content."""
 
-    def contents(self, text_hashes: list[bytes], characters: list[int], kept: Bool) -> _Rows:
-        """The rows of `content`, given the hashes and lengths of the texts, and which of these are stored."""
+    def contents(
+        self, text_hashes: list[bytes], characters: list[int], kept: Bool
+    ) -> tuple[Sequence[Sequence[Any]], list[int]]:
+        """The columns of `content`, given the hashes and lengths of the texts, and which of these are stored.
+
+        Also the checksums of the rows.
+        """
         sketches = self._sketches
         slots = slot_bytes(sketches.slots)
         size = bytes_of_slots(sketches.slots.shape[1])
@@ -105,7 +101,7 @@ class BatchRows:
             self._contents.tolist(),
             sketches.symbols.tolist(),
             sketches.shingles.tolist(),
-            np.where(kept, sketches.shingles, -1 - sketches.shingles).tolist(),
+            kept.astype(np.int64).tolist(),
             sketches.different.tolist(),
             text_hashes,
             sketches.words_hashes,
@@ -114,7 +110,7 @@ class BatchRows:
             sketches.simhashes.view(np.int64).tolist(),
             [slots[begin : begin + size] for begin in range(0, len(slots), size)],
         )
-        return zip(*columns, content_sums(columns), strict=True)
+        return columns, row_sums(columns)
 
     def samples(self) -> Iterator[SampleRow]:
         """The rows of `sample`, without their checksums."""
@@ -141,7 +137,7 @@ class BatchRows:
         numbers, highs = fingerprint_bytes(
             self._sketches.hashes[which], self._sketches.gaps[which], borders - borders[0], window
         )
-        return zip(ids, numbers, highs, fingerprint_sums(ids, numbers, highs), strict=True)
+        return zip(ids, numbers, highs, row_sums((ids, numbers, highs)), strict=True)
 
 
 def only(sketches: Sketches, numbers: I64) -> Sketches:

@@ -14,39 +14,32 @@ import numpy as np
 
 from docindex.arrays.ranges import I64, U16, U64, Bool
 from docindex.errors import CorruptIndex
-from docindex.storage import tallies
-from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows.contents import damaged_content
 from docindex.storage.rows.slot_bytes import slots_in
 from docindex.storage.statements import column_lists, columns, columns_for, rows_for
 
-_SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.docindex_content order by id"
+_SIZES = "select id, symbols, shingles, kept, hashes, words_hash from main.docindex_content order by id"
 _SIZES_AMONG = (
-    "select c.id, c.symbols, c.shingles, c.kept, c.hashes, c.words_hash, c.sum from carray(?) as wanted "
+    "select c.id, c.symbols, c.shingles, c.kept, c.hashes, c.words_hash from carray(?) as wanted "
     "cross join main.docindex_content as c on c.id = wanted.value"
 )
-_LINKS = "select content, id from main.docindex_document"
+_LINKS = "select content from main.docindex_document"
 _LINKS_AMONG = (
-    "select document.content, document.id from carray(?) as wanted "
+    "select document.content from carray(?) as wanted "
     "cross join main.docindex_document as document on document.content = wanted.value"
 )
 _KEPT = (
-    "select c.id, c.shingles, c.kept from carray(?) as wanted "
-    "cross join main.docindex_content as c on c.id = wanted.value"
+    "select c.id from carray(?) as wanted "
+    "cross join main.docindex_content as c on c.id = wanted.value where c.kept"
 )
-# A row in which one of the two numbers was damaged is read too, and then refused.
 _SLOTS_OF_SIZES = (
-    "select id, shingles, kept, slots from main.docindex_content where shingles between ? and ? "
-    "or kept <> shingles"
+    "select id, shingles, kept, slots from main.docindex_content where shingles between ? and ? or not kept"
 )
 _SLOTS_AMONG = (
     "select c.id, c.shingles, c.kept, c.slots from carray(?) as wanted cross join main.docindex_content as c "
-    "on c.id = wanted.value where c.shingles between ? and ? or c.kept <> c.shingles"
+    "on c.id = wanted.value where c.shingles between ? and ? or not c.kept"
 )
-_SLOTS_AFTER = (
-    "select id, shingles, kept, words_hash, slots from main.docindex_content where id > ? order by id"
-)
+_SLOTS_AFTER = "select id, kept, sum, slots from main.docindex_content where id > ? order by id"
 _SLOTS = (
     "select c.id, c.slots from carray(?) as wanted cross join main.docindex_content as c on c.id "
     "= wanted.value"
@@ -75,36 +68,27 @@ class Sizes:
 
 
 def sizes(db: apsw.Connection, among: I64 | None = None) -> Sizes:
-    """The sizes of all contents, or only of some, which must ascend; verified."""
+    """The sizes of all contents, or only of some, which must ascend."""
     read = columns(db, _SIZES) if among is None else columns_for(db, _SIZES_AMONG, among)
-    *found, words_hashes, sums = read or ((),) * 7
-    for place in damaged_contents(found, sums):
-        raise damaged_content(db, found[0][place])
+    *found, words_hashes = read or ((),) * 6
     contents, symbols, shingles, kept, hashes = (np.array(column, np.int64) for column in found)
     halves = _halves(db, words_hashes)
-    if among is None:
-        tallies.refuse_other(db, "words", tallies.mixed_tally(contents, *halves.T.view(np.int64)))
-    elif len(contents) != len(among):
+    if among is not None and len(contents) != len(among):
         raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
     order = np.lexsort((halves[:, 0], halves[:, 1]))
     changes = (halves[order[1:]] != halves[order[:-1]]).any(axis=1)
-    words = np.empty(len(sums), np.int64)
-    words[order] = np.append(0, np.cumsum(changes))[: len(sums)]
-    return Sizes(contents, hashes, symbols, shingles, kept >= 0, words)
+    words = np.empty(len(contents), np.int64)
+    words[order] = np.append(0, np.cumsum(changes))[: len(contents)]
+    return Sizes(contents, hashes, symbols, shingles, kept > 0, words)
 
 
 def copied(db: apsw.Connection, among: I64 | None = None) -> I64:
     """The contents that more than one document has, ascending; of all contents, or only of some."""
     if among is not None:
-        (found, _) = columns_for(db, _LINKS_AMONG, among) or ((), ())
+        (found,) = columns_for(db, _LINKS_AMONG, among) or ((),)
         return _several(np.array(found, np.int64))
-    read, pieces = tallies.NOTHING, [np.empty(0, np.int64)]
-    for some in column_lists(db, _LINKS, most=_ROWS_AT_A_TIME):
-        contents, documents = np.array(some, np.int64)
-        read = read.plus(tallies.mixed_tally(documents, contents))
-        pieces.append(contents)
-    tallies.refuse_other(db, "link", read)
-    return _several(np.concatenate(pieces))
+    pieces = [np.array(some, np.int64) for (some,) in column_lists(db, _LINKS, most=_ROWS_AT_A_TIME)]
+    return _several(np.concatenate([np.empty(0, np.int64), *pieces]))
 
 
 def _several(contents: I64) -> I64:
@@ -116,16 +100,7 @@ def _several(contents: I64) -> I64:
 
 def kept_among(db: apsw.Connection, contents: I64) -> I64:
     """Those of some ascending contents whose texts are kept, ascending."""
-    found, shingles, kept = np.array(rows_for(db, _KEPT, contents), np.int64).reshape(-1, 3).T
-    return np.sort(found[_are_kept(db, shingles, kept)])
-
-
-def _are_kept(db: apsw.Connection, shingles: I64, kept: I64) -> Bool:
-    """Whether the text of each content is kept. Each of the two columns verifies the other."""
-    are_kept: Bool = kept >= 0
-    if (np.where(are_kept, kept, -1 - kept) != shingles).any():
-        raise CorruptIndex("a number of shingles was changed; check() lists all damage", db.filename)
-    return are_kept
+    return np.sort(np.array(rows_for(db, _KEPT, contents), np.int64).ravel())
 
 
 class SlotsOfSizes(NamedTuple):
@@ -153,25 +128,24 @@ def slots_of_sizes(
         statement, bindings = _SLOTS_AMONG, [bound_array(db, among), *bindings]
     for *numbers, data in column_lists(db, statement, bindings, most=_ROWS_AT_A_TIME):
         contents, shingles, kept = (np.array(column, np.int64) for column in numbers)
-        yield SlotsOfSizes(contents, shingles, _are_kept(db, shingles, kept), _as_slots(db, data, count))
+        yield SlotsOfSizes(contents, shingles, kept > 0, _as_slots(db, data, count))
 
 
-class SlotsOfWords(NamedTuple):
-    """Some contents with their slots, and what each adds to the tally of the words."""
+class SummedSlots(NamedTuple):
+    """Some contents with their slots and checksums."""
 
     contents: I64
     kept: Bool
     """Whether the text of each content is kept."""
-    words: U64
+    sums: I64
     slots: U16
 
 
-def slots_after(db: apsw.Connection, content: int, count: int) -> Iterator[SlotsOfWords]:
+def slots_after(db: apsw.Connection, content: int, count: int) -> Iterator[SummedSlots]:
     """The contents after a content, ascending, in batches."""
-    for *numbers, words_hashes, data in column_lists(db, _SLOTS_AFTER, (content,), most=_ROWS_AT_A_TIME):
-        contents, shingles, kept = (np.array(column, np.int64) for column in numbers)
-        words = tallies.mixed_numbers(contents, *_halves(db, words_hashes).T.view(np.int64))
-        yield SlotsOfWords(contents, _are_kept(db, shingles, kept), words, _as_slots(db, data, count))
+    for *numbers, data in column_lists(db, _SLOTS_AFTER, (content,), most=_ROWS_AT_A_TIME):
+        contents, kept, sums = (np.array(column, np.int64) for column in numbers)
+        yield SummedSlots(contents, kept > 0, sums, _as_slots(db, data, count))
 
 
 def content_ids(db: apsw.Connection) -> I64:

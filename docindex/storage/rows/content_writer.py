@@ -8,7 +8,7 @@ make a sketch.
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -18,20 +18,18 @@ from docindex.arrays.ranges import I64
 from docindex.recipe import Recipe
 from docindex.sketching.text_parts import EXTERNAL, parts_of
 from docindex.storage import tallies
-from docindex.storage.halved_sums import document_sums
 from docindex.storage.other_connection import bound_array
 from docindex.storage.postings.segments import NO_POSTINGS, NewPostings, Postings
 from docindex.storage.postings.simhash_index import bands_of
 from docindex.storage.rows import extractions
-from docindex.storage.rows.batch_rows import PART_BITS, BatchRows, kept_column, only
+from docindex.storage.rows.batch_rows import PART_BITS, BatchRows, only
 from docindex.storage.rows.contents import damaged_content, traits_of
 from docindex.storage.rows.document_lookup import damaged_document
 from docindex.storage.rows.incoming_documents import Incoming
-from docindex.storage.statements import counter, rows, rows_for
-from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, ContentRow
-from docindex.storage.tallies import Tally
+from docindex.storage.statements import counter, row_sum, row_sums, rows, rows_for
+from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE
 
-_WITHOUT_TEXT = f"{CONTENT.select} where id in (select value from carray(?) as wanted) and kept < 0"
+_WITHOUT_TEXT = f"{CONTENT.select} where id in (select value from carray(?) as wanted) and not kept"
 _STORED = f"{DOCUMENT.select} where key in (select value from carray(?) as wanted)"
 _WITH_IDS = f"{DOCUMENT.select} where id in (select value from carray(?) as wanted)"
 
@@ -109,7 +107,7 @@ def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> Non
             "update main.docindex_document set key = ?, meta = ?, sum = ? where id = ?",
             (key, meta, sum_, number),
         )
-        tallies.note(db, {"document": tallies.tally_of([sum_]).without(tallies.tally_of([found[-1]]))})
+        tallies.note(db, "document", added=[sum_], removed=[found[-1]])
 
 
 def rename_many(db: apsw.Connection, renamed: Sequence[tuple[int, str]]) -> None:
@@ -126,24 +124,8 @@ def rename_many(db: apsw.Connection, renamed: Sequence[tuple[int, str]]) -> None
         "update main.docindex_document set key = ?, sum = ? where id = ?",
         [(row[1], row[-1], row[0]) for row in after],
     )
-    sums = (tallies.tally_of(row[-1] for row in some) for some in (after, stored.values()))
-    tallies.note(db, {"document": next(sums).without(next(sums))})
-
-
-def content_tallies(contents: Sequence[ContentRow]) -> dict[tallies.Name, Tally]:
-    """The tallies of some rows of `content`."""
-    ids = [row.id for row in contents]
-    words = np.frombuffer(b"".join([row.words_hash for row in contents]), "<i8").reshape(-1, 2)
-    return {
-        "words": tallies.mixed_tally(ids, *words.T),
-        "simhash": tallies.mixed_tally(ids, [row.simhash for row in contents]),
-        "lengths": tallies.mixed_tally(
-            ids,
-            [row.characters for row in contents],
-            [row.symbols for row in contents],
-            [row.fingerprints for row in contents],
-        ),
-    }
+    before, sums = ([row[-1] for row in some] for some in (stored.values(), after))
+    tallies.note(db, "document", added=sums, removed=before)
 
 
 def _put_contents(
@@ -175,17 +157,9 @@ def _put_group(
     batch = BatchRows(sketches, contents)
     hashes, characters = [each.hash for each in group], [each.characters for each in group]
     are_kept = np.array([kept and each.has_text for each in group])
-    db.executemany(CONTENT.insert, batch.contents(hashes, characters, are_kept))
-    words = np.frombuffer(b"".join(sketches.words_hashes), "<i8").reshape(-1, 2)
-    lengths = np.array(characters, np.int64)
-    tallies.note(
-        db,
-        {
-            "words": tallies.mixed_tally(contents, *words.T),
-            "simhash": tallies.mixed_tally(contents, sketches.simhashes.view(np.int64)),
-            "lengths": tallies.mixed_tally(contents, lengths, sketches.symbols, batch.counts),
-        },
-    )
+    columns, sums = batch.contents(hashes, characters, are_kept)
+    db.executemany(CONTENT.insert, zip(*columns, sums, strict=True))
+    tallies.note(db, "content", added=sums)
     if recipe.min_s or recipe.mod_m or recipe.level:
         db.executemany(SAMPLE.insert, SAMPLE.with_sums(batch.samples()))
     db.executemany(FINGERPRINT.insert, batch.fingerprints(recipe.window))
@@ -235,12 +209,11 @@ def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> N
     for columns in found:
         if not CONTENT.is_intact(columns):  # a new checksum would hide the damage
             raise damaged_content(db, columns[0])
-    kept = [row._replace(kept=kept_column(row.shingles, kept=True)) for row in map(CONTENT.made, found)]
+    kept = [CONTENT.made(columns)._replace(kept=1) for columns in found]
     _put_texts(db, {row.id: documents[row.id] for row in kept})
-    db.executemany(
-        SET_KEPT,
-        ((row.kept, CONTENT.sum_of(row), row.id) for row in kept),
-    )
+    sums = [row_sum(*row) for row in kept]
+    db.executemany(SET_KEPT, [(row.kept, sum_, row.id) for row, sum_ in zip(kept, sums, strict=True)])
+    tallies.note(db, "content", added=sums, removed=[columns[-1] for columns in found])
 
 
 def _put_documents(
@@ -273,15 +246,15 @@ def _put_documents(
         "update main.docindex_document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?",
         [(content, meta, added_at, sum_, number) for number, _, content, meta, added_at, sum_ in after],
     )
-    put, gone = document_tallies(after), document_tallies(before)
-    tallies.note(db, {name: here[name].plus(put[name]).without(gone[name]) for name in here})
+    put, gone = [row[-1] for row in after], [row[-1] for row in before]
+    tallies.note(db, "document", added=[*here, *put], removed=gone)
     return replaced
 
 
 def _insert_documents(
     db: apsw.Connection, new: Sequence[Incoming], contents: Sequence[int], now: int
-) -> dict[tallies.Name, Tally]:
-    """Insert the rows of documents that have these contents, and return their tallies.
+) -> list[int]:
+    """Insert the rows of documents that have these contents, and return their checksums.
 
     The columns are lists: a tuple for each of 30,000 rows would make Python look for garbage among them.
     """
@@ -292,9 +265,9 @@ def _insert_documents(
         next_id = max(next_id, ids[-1] + 1)
     keys, metas = [document.key for document in new], [document.meta for document in new]
     added = [document.added_at or now for document in new]
-    sums = document_sums(ids, keys, contents, metas, added)
+    sums = row_sums((ids, keys, contents, metas, added))
     db.executemany(DOCUMENT.insert, zip(ids, keys, contents, metas, added, sums, strict=True))
-    return {"document": tallies.tally_of(sums), "link": tallies.mixed_tally(ids, contents)}
+    return sums
 
 
 _PUT_SOURCED = (
@@ -321,11 +294,3 @@ def _put_extractions(db: apsw.Connection, incoming: Sequence[Incoming]) -> None:
 
 
 _IDS = "select key, id from main.docindex_document where key in (select value from carray(?) as wanted)"
-
-
-def document_tallies(stored: Sequence[Sequence[Any]]) -> dict[tallies.Name, Tally]:
-    """The tallies of some rows of `document` with their sums."""
-    return {
-        "document": tallies.tally_of(row[-1] for row in stored),
-        "link": tallies.mixed_tally([row[0] for row in stored], [row[2] for row in stored]),
-    }

@@ -19,13 +19,12 @@ from docindex.reading.slicing import PIECE_CHARACTERS, slices
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.sketching.text_parts import EXTERNAL, source_of
 from docindex.storage.followed import tables
-from docindex.storage.halved_sums import damaged_fingerprints
 from docindex.storage.other_connection import bound_array
 from docindex.storage.postings.fingerprint_bytes import fingerprints_in
 from docindex.storage.postings.lookup import look_up_traits
 from docindex.storage.rows.batch_rows import PART_BITS, are_parts_of
 from docindex.storage.statements import counter, rows, rows_for, stream, value
-from docindex.storage.tables import CONTENT, FINGERPRINT, ContentRow
+from docindex.storage.tables import CONTENT, FINGERPRINT, ContentRow, first_changed
 from docindex.storage.values import encodes
 
 # Find contents by their traits: the hash of the text, the hash of the words, and the features.
@@ -141,18 +140,15 @@ def newest_content(db: apsw.Connection) -> int:
 
 def text_of(db: apsw.Connection, content: int) -> str | None:
     """The text of a content, checked against its hash and its length; None if it is not kept."""
-    statement = "select hash, characters, shingles, kept from main.docindex_content where id = ?"
+    statement = "select hash, characters, kept from main.docindex_content where id = ?"
     found = rows(db, statement, (content,))
-    stored = stream(
-        db, f"select codec, data from main.docindex_text where {PARTS} order by id", part_ids(content)
-    )
     if not found:
         raise _damaged_text(db, content)
-    ((hash_, characters, shingles, kept),) = found
-    is_kept = kept == shingles
-    if kept not in (shingles, -1 - shingles) or (not is_kept and any(True for _ in stored)):
-        raise _damaged_text(db, content)
-    return _joined_text(db, content, (hash_, characters), stored) if is_kept else None
+    ((hash_, characters, kept),) = found
+    if not kept:
+        return None
+    parts = f"select codec, data from main.docindex_text where {PARTS} order by id"
+    return _joined_text(db, content, (hash_, characters), stream(db, parts, part_ids(content)))
 
 
 _TEXTS = (
@@ -226,9 +222,10 @@ def _joined_text(
 def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64, I64]:
     """The fingerprints of a content: hashes, whose low 16 bits are 0, and positions in symbols."""
     found = rows(db, f"{FINGERPRINT.select} where {PARTS} order by id", part_ids(content))
-    ids, numbers, highs, sums = zip(*found, strict=True) if found else ((),) * 4
+    columns = list(zip(*found, strict=True)) or [()] * 4
+    ids, numbers, highs, _ = columns
     whole = are_parts_of(content, ids, list(map(len, numbers)))
-    if not whole or damaged_fingerprints(ids, numbers, highs, sums):
+    if not whole or first_changed(columns) is not None:
         raise _damaged_fingerprints(db, content)
     try:
         hashes, gaps = fingerprints_in(numbers, highs, window)

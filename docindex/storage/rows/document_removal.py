@@ -6,7 +6,7 @@ again and again. Postings stay in the inverted index until a merge deletes them.
 documents to remove.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import apsw
@@ -17,13 +17,10 @@ from docindex.sketching.text_parts import EXTERNAL
 from docindex.storage import tallies
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import extractions
-from docindex.storage.rows.batch_rows import PART_BITS, kept_column
-from docindex.storage.rows.content_writer import SET_KEPT, content_tallies, document_tallies
-from docindex.storage.rows.contents import PARTS, TEXT_HASH_BYTES, content_row, damaged_content, part_ids
-from docindex.storage.rows.document_lookup import intact_documents
-from docindex.storage.statements import PREFIX, counter, rows, rows_for, value
-from docindex.storage.tables import CONTENT, ContentRow
-from docindex.storage.tallies import Tally
+from docindex.storage.rows.batch_rows import PART_BITS
+from docindex.storage.rows.content_writer import SET_KEPT
+from docindex.storage.rows.contents import PARTS, content_row, damaged_content, part_ids
+from docindex.storage.statements import PREFIX, counter, row_sum, rows, rows_for, value
 
 REMOVED_AT_A_TIME = 50_000
 """Remove at most this many documents with one call, which then takes 50 MB of memory.
@@ -35,13 +32,10 @@ of SQLite's 16 MB would save less than a tenth.
 # The rows of this many contents are in memory at a time; each takes about a kilobyte.
 _CONTENTS_AT_A_TIME = 4096
 
-_FOUND = (
-    "select d.id, d.key, d.content, d.sum from carray(?) as wanted "
-    "cross join main.docindex_document as d on d."
-)
+_FOUND = "select d.id, d.key from carray(?) as wanted cross join main.docindex_document as d on d."
 _DELETE_DOCUMENTS = (
     "delete from main.docindex_document where id in (select value from carray(?) as wanted) "
-    "returning id, key, content, sum"
+    "returning content, sum"
 )
 _DELETE_SOURCED = (
     "delete from main.docindex_sourced where document in (select value from carray(?) as wanted)"
@@ -50,10 +44,9 @@ _USED = (
     "select value from carray(?) as wanted "
     "where exists (select 1 from main.docindex_document as d where d.content = wanted.value)"
 )
-_CONTENTS = f"{CONTENT.select} where id in (select value from carray(?) as wanted) order by id"
-_DELETE_BY_CONTENT = (
-    "delete from main.docindex_sample where content in (select value from carray(?) as wanted)",
-    "delete from main.docindex_content where id in (select value from carray(?) as wanted)",
+_DELETE_SAMPLES = "delete from main.docindex_sample where content in (select value from carray(?) as wanted)"
+_DELETE_CONTENTS = (
+    "delete from main.docindex_content where id in (select value from carray(?) as wanted) returning id, sum"
 )
 _INSERT_DEAD = "insert into main.docindex_dead (content, segment) values (?, ?)"
 _EXTERNAL = (
@@ -74,17 +67,17 @@ class Found(NamedTuple):
 
 
 def with_keys(db: apsw.Connection, keys: Sequence[str]) -> dict[str, Found]:
-    """The documents with some keys, verified. An unknown key is left out."""
+    """The documents with some keys. An unknown key is left out."""
     if not keys:
         return {}
     found = rows(db, f"{_FOUND}key = wanted.value", (bound_array(db, tuple(keys)),))
-    return {row[1]: Found(*row[:2]) for row in intact_documents(db, found)}
+    return {row[1]: Found(*row) for row in found}
 
 
 def with_ids(db: apsw.Connection, ids: I64) -> dict[int, Found]:
-    """The documents with some ids, verified. An unknown id is left out."""
+    """The documents with some ids. An unknown id is left out."""
     found = rows_for(db, f"{_FOUND}id = wanted.value", ids)
-    return {row[0]: Found(*row[:2]) for row in intact_documents(db, found)}
+    return {row[0]: Found(*row) for row in found}
 
 
 def remove_document(db: apsw.Connection, key: str) -> bool:
@@ -104,8 +97,8 @@ def remove_documents(db: apsw.Connection, ids: Sequence[int]) -> None:
     gone = rows_for(db, _DELETE_DOCUMENTS, wanted)
     db.execute(_DELETE_SOURCED, (bound_array(db, wanted),))
     extractions.remove(db, wanted.tolist())
-    _note_removed(db, document_tallies(gone))
-    drop_unused(db, [row[2] for row in gone])
+    tallies.note(db, "document", removed=[sum_ for _, sum_ in gone])
+    drop_unused(db, [content for content, _ in gone])
 
 
 def drop_unused(db: apsw.Connection, contents: Iterable[int]) -> None:
@@ -120,31 +113,15 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int]) -> None:
         return
     for begin in range(0, len(unused), _CONTENTS_AT_A_TIME):
         some = unused[begin : begin + _CONTENTS_AT_A_TIME]
-        gone = _content_rows(db, some)
-        for statement in _DELETE_BY_CONTENT:
-            db.execute(statement, (bound_array(db, some),))
-        _note_removed(db, content_tallies(gone))
+        db.execute(_DELETE_SAMPLES, (bound_array(db, some),))
+        gone = dict(rows_for(db, _DELETE_CONTENTS, some))
+        if len(gone) < len(some):  # it is damaged, or the document that refers to it
+            raise damaged_content(db, min(set(some.tolist()).difference(gone)))
+        tallies.note(db, "content", removed=gone.values())
     for table in ("fingerprint", "text"):
         db.executemany(f"delete from main.{PREFIX}{table} where {PARTS}", map(part_ids, unused.tolist()))
     newest, dead = counter(db, "segment"), unused.tolist()  # each has traits, if no fingerprints
     db.executemany(_INSERT_DEAD, [(content, newest) for content in dead])
-    tallies.note(db, {"dead": tallies.mixed_tally(dead, [newest] * len(dead))})
-
-
-def _note_removed(db: apsw.Connection, gone: Mapping[tallies.Name, Tally]) -> None:
-    tallies.note(db, {name: tallies.NOTHING.without(tally) for name, tally in gone.items()})
-
-
-def _content_rows(db: apsw.Connection, contents: I64) -> list[ContentRow]:
-    """The rows of some ascending contents, verified."""
-    found = rows_for(db, _CONTENTS, contents)
-    for columns in found:
-        if not CONTENT.is_intact(columns) or len(CONTENT.made(columns).words_hash) != TEXT_HASH_BYTES:
-            raise damaged_content(db, columns[0])
-    if len(found) < len(contents):
-        missing = set(contents.tolist()).difference(columns[0] for columns in found)
-        raise damaged_content(db, min(missing))
-    return list(map(CONTENT.made, found))
 
 
 def _forget_external_texts(db: apsw.Connection, contents: I64) -> None:
@@ -153,6 +130,7 @@ def _forget_external_texts(db: apsw.Connection, contents: I64) -> None:
         content = number >> PART_BITS
         if value(db, _SOURCED, (content,)) is None:
             row = content_row(db, content)
-            row = row._replace(kept=kept_column(row.shingles, kept=False))
-            db.execute(SET_KEPT, (row.kept, CONTENT.sum_of(row), content))
+            before, after = row_sum(*row), row_sum(*row._replace(kept=0))
+            db.execute(SET_KEPT, (0, after, content))
+            tallies.note(db, "content", added=[after], removed=[before])
             db.execute("delete from main.docindex_text where id = ?", (number,))

@@ -16,19 +16,10 @@ from docindex.minhash.slots import features as features_of
 from docindex.recipe import Recipe
 from docindex.storage.file import user_sql
 from docindex.storage.file.user_sql import Where
-from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import contents as traits
 from docindex.storage.rows.contents import damaged_content
-from docindex.storage.rows.document_lookup import (
-    ENDS,
-    damaged_document,
-    intact_documents,
-    link_of,
-    meta_of,
-    refuse_damaged,
-    refuse_displaced,
-)
+from docindex.storage.rows.document_lookup import damaged_document, link_of, meta_of
 from docindex.storage.rows.slot_bytes import slots_in
 from docindex.storage.statements import Bindings, columns_for, rows, rows_for
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow
@@ -38,22 +29,15 @@ _NO_SAMPLE = np.empty(0, np.uint64)
 
 _SAMPLES = f"{SAMPLE.select} where content in (select value from carray(?) as wanted)"
 _OF = (
-    "select document.id, document.key, document.content, document.sum from carray(?) as wanted "
+    "select document.content, document.key, document.id from carray(?) as wanted "
     "cross join main.docindex_document as document on document.content = wanted.value"
 )
-_DOCUMENTS = (
-    "select document.id, document.key, document.content, document.sum from main.docindex_document as document"
-)
-_OF_AND_ENDS = f"{_OF} union all {ENDS['content']}"
+_DOCUMENTS = "select document.content from main.docindex_document as document"
 _SIZES = (
-    "select c.id, c.symbols, c.shingles, c.kept, c.hashes, c.sum from carray(?) as wanted "
+    "select c.hashes, c.symbols, c.shingles from carray(?) as wanted "
     "cross join main.docindex_content as c on c.id = wanted.value"
 )
 _CONTENTS = f"{CONTENT.select} where id in (select value from carray(?) as wanted)"
-_LIVING = (
-    "select c.id from carray(?) as wanted cross join main.docindex_content as c on c.id = "
-    "wanted.value limit 1"
-)
 _IS_KEY = "select 1 from main.docindex_document where key = ?"
 
 
@@ -78,22 +62,8 @@ def documents_of(
 ) -> list[tuple[int, str, int]]:
     """The content, key and id of each document that has one of the contents and meets a condition."""
     if where is None or not len(contents):
-        # SQLite runs the parts of a compound one after the other: the last two rows are the ends.
-        found = columns_for(db, _OF_AND_ENDS, contents)
-        refuse_damaged(db, *found or ((),) * 4)
-        found = [column[:-2] for column in found]
-        # The writers remove a content that no document has.
-        without = set(contents.tolist()).difference(*found[2:3])
-        if without and rows_for(db, _LIVING, np.array(list(without), np.int64)):
-            raise CorruptIndex("a document is missing; check() lists all damage", db.filename)
-    else:
-        refuse_displaced(db, "content")
-        found = list(zip(*_fulfilling(db, _OF, where, (bound_array(db, contents),)), strict=True))
-        refuse_damaged(db, *found or ((),) * 4)
-    if not found:
-        return []
-    ids, keys, of, _ = found
-    return list(zip(of, keys, ids, strict=True))
+        return rows_for(db, _OF, contents)
+    return _fulfilling(db, _OF, where, (bound_array(db, contents),))
 
 
 def contents_of(db: apsw.Connection, where: Where) -> I64:
@@ -104,8 +74,8 @@ def contents_of(db: apsw.Connection, where: Where) -> I64:
 
 def contents_of_some(db: apsw.Connection, where: Where, most: int) -> tuple[I64, int]:
     """The contents of up to `most` documents that meet a condition, ascending; and how many documents."""
-    found = intact_documents(db, _fulfilling(db, _DOCUMENTS, where, limit=most))
-    return np.unique(np.array([row[2] for row in found], np.int64)), len(found)
+    found = _fulfilling(db, _DOCUMENTS, where, limit=most)
+    return np.unique(np.array(found, np.int64)), len(found)
 
 
 def contents_among(db: apsw.Connection, contents: I64, where: Where) -> I64:
@@ -193,7 +163,7 @@ def id_of(db: apsw.Connection, key: str) -> int | None:
 
 
 def is_key(db: apsw.Connection, text: str) -> bool:
-    """Whether a text is the key of a document. Cheaper than `id_of`: a damaged row is not noticed."""
+    """Whether a text is the key of a document."""
     return can_be_stored(text) and bool(rows(db, _IS_KEY, (text,)))
 
 
@@ -215,14 +185,9 @@ def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:
 
 def link_with_id(db: apsw.Connection, number: int) -> tuple[str, int] | None:
     """The key and the content of the document with an id, or None; no document has an id above 63 bits."""
-    statement = "select id, key, content, sum from main.docindex_document where id = ?"
-    possible = -(1 << 63) <= number < 1 << 63
-    found = intact_documents(db, rows(db, statement, (number,))) if possible else []
-    if not found:
-        refuse_displaced(db, "id")
-        return None
-    _, key, content, _ = found[0]
-    return key, content
+    statement = "select key, content from main.docindex_document where id = ?"
+    found = rows(db, statement, (number,)) if -(1 << 63) <= number < 1 << 63 else []
+    return (found[0][0], found[0][1]) if found else None
 
 
 class ContentSizes(NamedTuple):
@@ -235,14 +200,11 @@ class ContentSizes(NamedTuple):
 
 
 def sizes_of(db: apsw.Connection, contents: I64) -> ContentSizes:
-    """The sizes of some contents, verified. The contents are ascending."""
-    *found, sums = columns_for(db, _SIZES, contents) or ((),) * 6
-    if len(sums) != len(contents):
+    """The sizes of some contents, in their order."""
+    found = columns_for(db, _SIZES, contents) or [()] * 3
+    if len(found[0]) != len(contents):
         raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
-    for place in damaged_contents(found, sums):
-        raise damaged_content(db, found[0][place])
-    _, symbols, shingles, _, hashes = found
-    return ContentSizes(*(np.fromiter(column, np.int64) for column in (hashes, symbols, shingles)))
+    return ContentSizes(*(np.fromiter(column, np.int64) for column in found))
 
 
 def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[StoredSketch]:
@@ -277,12 +239,6 @@ def _content_rows(db: apsw.Connection, contents: I64) -> list[ContentRow]:
             raise damaged_content(db, columns[0])
         found.append(row)
     return found
-
-
-def refuse_changed(db: apsw.Connection, contents: I64) -> None:
-    """`CorruptIndex` if one of some contents does not match its checksum, or does not exist."""
-    if len(_content_rows(db, contents)) < len(contents):
-        raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
 
 
 def _samples_of(db: apsw.Connection, contents: I64) -> dict[int, tuple[U64, U64]]:

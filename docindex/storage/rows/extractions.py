@@ -44,15 +44,14 @@ def put(db: apsw.Connection, extracted: Iterable[tuple[int, Extracted | Extracti
         for number, found in extracted
     ]
     db.executemany(EXTRACTION.insert, made)
-    tallies.note(db, {"extraction": tallies.tally_of(row[-1] for row in made)})
+    tallies.note(db, "extraction", added=[row[-1] for row in made])
 
 
 def remove(db: apsw.Connection, documents: Iterable[int]) -> None:
     """Forget how the texts of some documents were extracted."""
     wanted = np.sort(np.fromiter(documents, np.int64))
     if len(wanted) and has_any(db):
-        gone = tallies.tally_of(sum_ for (sum_,) in rows_for(db, _DELETE, wanted))
-        tallies.note(db, {"extraction": tallies.NOTHING.without(gone)})
+        tallies.note(db, "extraction", removed=[sum_ for (sum_,) in rows_for(db, _DELETE, wanted)])
 
 
 def has_any(db: apsw.Connection) -> bool:

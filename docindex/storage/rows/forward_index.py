@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from docindex.arrays.ranges import I64, U16, U64, ranges, starts_of, union
 from docindex.errors import CorruptIndex
 from docindex.sketching.sketches import HASH_SHIFT
-from docindex.storage.halved_sums import damaged_fingerprints
 from docindex.storage.other_connection import bound_array
 from docindex.storage.postings.fingerprint_bytes import NUMBER_BYTES, hashes_in
 from docindex.storage.rows.batch_rows import LONGEST_PART, PART_BITS, are_all_parts
 from docindex.storage.statements import column_lists
+from docindex.storage.tables import first_changed
 
 _PARTS = (
     "select f.id, f.numbers, f.highs, f.sum from carray(?) as wanted "
@@ -175,8 +175,9 @@ def hashes_of(db: apsw.Connection, of: I64, window: int) -> Iterator[tuple[I64, 
     """Yield the hashes of the contents `of` (ascending) in pieces: places in `of`, and hashes."""
     ids, sizes = [], []
     wanted = (bound_array(db, of << PART_BITS),)
-    for parts, data, highs, sums in column_lists(db, _PARTS, wanted, most=_ROWS_AT_A_TIME):
-        for place in damaged_fingerprints(parts, data, highs, sums):
+    for columns in column_lists(db, _PARTS, wanted, most=_ROWS_AT_A_TIME):
+        parts, data, highs, _ = columns
+        if (place := first_changed(columns)) is not None:
             raise _damaged(db, parts[place] >> PART_BITS)
         lengths = np.fromiter(map(len, data), np.int64, len(data))
         ids.append(np.fromiter(parts, np.int64, len(parts)))

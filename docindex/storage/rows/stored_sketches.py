@@ -20,7 +20,6 @@ from docindex.reading.slicing import PIECE_CHARACTERS
 from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts, source_of
-from docindex.storage.halved_sums import content_sums, damaged_fingerprints, document_sums
 from docindex.storage.other_connection import bound_array
 from docindex.storage.postings.fingerprint_bytes import NUMBER_BYTES, whole_fingerprints_in
 from docindex.storage.rows.batch_rows import FINGERPRINTS_A_PART, PART_BITS, are_all_parts, only
@@ -28,7 +27,7 @@ from docindex.storage.rows.contents import TEXT_HASH_BYTES, damaged_content
 from docindex.storage.rows.document_lookup import damaged_document
 from docindex.storage.rows.slot_bytes import slots_in
 from docindex.storage.statements import columns_for, rows, rows_for
-from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow, DocumentRow
+from docindex.storage.tables import DOCUMENT, SAMPLE, ContentRow, DocumentRow, first_changed
 
 _DOCUMENTS = f"{DOCUMENT.select} where id > ? order by id limit ?"
 _DOCUMENTS_AT_A_TIME = 4096
@@ -98,11 +97,10 @@ def document_batches(db: apsw.Connection, after: int, recipe: Recipe) -> list[li
     found = rows(db, _DOCUMENTS, (after, _DOCUMENTS_AT_A_TIME))
     if not found:
         return []
-    *columns, stored = zip(*found, strict=True)
-    for row, expected, sum_ in zip(found, document_sums(*columns), stored, strict=True):
-        if expected != sum_:
-            raise damaged_document(db, row[0], row[1])
-    documents = list(map(DocumentRow._make, zip(*columns, strict=True)))
+    columns = list(zip(*found, strict=True))
+    if (place := first_changed(columns)) is not None:
+        raise damaged_document(db, *found[place][:2])
+    documents = [DOCUMENT.made(row) for row in found]
     of = np.array(columns[DocumentRow._fields.index("content")], np.int64)
     contents, places = np.unique(of, return_inverse=True)
     known, lengths = columns_for(db, _LENGTHS, contents) or ((), ())
@@ -128,14 +126,11 @@ def contents_with_sketches(db: apsw.Connection, contents: I64, recipe: Recipe) -
     ids = np.array(column["id"], np.int64)
     if not np.array_equal(ids, contents):
         raise damaged_content(db, int(np.setdiff1d(contents, ids)[0]))
+    if (place := first_changed(columns)) is not None:
+        raise damaged_content(db, int(ids[place]))
     slots = slots_in(column["slots"], recipe.slots)
     if slots is None or {*map(len, column["hash"]), *map(len, column["words_hash"])} - {TEXT_HASH_BYTES}:
-        damaged = (found[0] for found in zip(*columns, strict=True) if not CONTENT.is_intact(found))
-        raise damaged_content(db, next(damaged, int(ids[0])))
-    sums = content_sums(columns[:-1]) if len(ids) else []
-    if sums != list(columns[-1]):
-        false = (found[0] for found in zip(*columns, strict=True) if not CONTENT.is_intact(found))
-        raise damaged_content(db, next(false))
+        raise damaged_content(db, int(ids[0]))
     hashes, gaps, counts = _fingerprints(db, ids, recipe)
     differing = counts != np.array(column["fingerprints"], np.int64)
     if differing.any():
@@ -157,7 +152,7 @@ def contents_with_sketches(db: apsw.Connection, contents: I64, recipe: Recipe) -
         mod_m=samples[1],
         level=samples[2],
     )
-    kept = ids[np.array(column["kept"], np.int64) == sketches.shingles]
+    kept = ids[np.array(column["kept"], bool)]
     return StoredContents(ids, column["hash"], column["characters"], kept, sketches)
 
 
@@ -223,8 +218,8 @@ def _hash_of(parts: Parts) -> bytes | None:
 def _fingerprints(db: apsw.Connection, contents: I64, recipe: Recipe) -> tuple[U64, I64, I64]:
     """The hashes and gaps of some contents, end to end, and how many fingerprints each content has."""
     columns = columns_for(db, _FINGERPRINTS, contents) or [()] * 4
-    ids, numbers, highs, sums = columns
-    for place in damaged_fingerprints(ids, numbers, highs, sums):
+    ids, numbers, highs, _ = columns
+    if (place := first_changed(columns)) is not None:
         raise _damaged_fingerprints(db, ids[place] >> PART_BITS)
     sizes = np.fromiter(map(len, numbers), np.int64, len(numbers))
     if not are_all_parts(contents, ids, sizes):

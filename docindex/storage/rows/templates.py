@@ -20,17 +20,13 @@ from docindex.errors import CorruptIndex
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.storage import tallies
 from docindex.storage.rows.contents import as_stored, text_hash
-from docindex.storage.statements import counter, rows
+from docindex.storage.statements import counter, row_sum, rows
 from docindex.storage.tables import BOILERPLATE, BoilerplateRow
 from docindex.storage.values import can_be_stored
 
 _NOTHING = np.empty(0, np.uint64)
 
-# If there is no template, there is a row with NULL.
-_IDS = (
-    "select t.rows, t.total, b.id as id_or_null, b.sum as sum_or_null from main.docindex_tally as t "
-    "left join main.docindex_boilerplate as b on true where t.name = 'boilerplate' order by b.id"
-)
+_IDS = "select id, sum from main.docindex_boilerplate order by id"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +42,7 @@ class Ignored:
     """The hashes that comparisons ignore, ascending."""
 
     templates: tuple[tuple[Any, ...], ...] = ()
-    """The tally of the templates, with the id and the checksum of each."""
+    """The id and the checksum of each template."""
     hashes: U64 = dataclasses.field(default_factory=_NOTHING.copy)
     """Hashes of fingerprints, as they are stored."""
     shingles: U64 = dataclasses.field(default_factory=_NOTHING.copy)
@@ -83,7 +79,7 @@ def put_template(db: apsw.Connection, template: Template, grams: U64, shingles: 
         shingles=shingles.astype("<u8").tobytes(),
     )
     db.execute(BOILERPLATE.insert, BOILERPLATE.with_sum(row))
-    tallies.note(db, {"boilerplate": tallies.tally_of([BOILERPLATE.sum_of(row)])})
+    tallies.note(db, "boilerplate", added=[row_sum(*row)])
 
 
 def remove_template(db: apsw.Connection, name: str) -> bool:
@@ -94,22 +90,20 @@ def remove_template(db: apsw.Connection, name: str) -> bool:
 def _delete(db: apsw.Connection, name: str, hash_: bytes) -> int:
     """Remove the templates with a name or a text. Returns their number."""
     statement = "delete from main.docindex_boilerplate where name = ? or hash = ? returning sum"
-    gone = tallies.tally_of(sum_ for (sum_,) in rows(db, statement, (name, hash_)))
-    tallies.note(db, {"boilerplate": tallies.NOTHING.without(gone)})
-    return gone.rows
+    gone = [sum_ for (sum_,) in rows(db, statement, (name, hash_))]
+    tallies.note(db, "boilerplate", removed=gone)
+    return len(gone)
 
 
 def templates(db: apsw.Connection) -> list[Template]:
     """All templates, in the order of their names."""
     found = rows(db, f"{BOILERPLATE.select} order by name")
-    tallies.refuse_other(db, "boilerplate", tallies.tally_of(row[-1] for row in found))
     return [Template(row.name, row.text) for row in _checked(db, found)]
 
 
 def with_hashes(db: apsw.Connection) -> Iterator[tuple[Template, U64, U64]]:
     """All templates in the order in which they were added, with their k-gram hashes and their shingles."""
     found = rows(db, f"{BOILERPLATE.select} order by id")
-    tallies.refuse_other(db, "boilerplate", tallies.tally_of(row[-1] for row in found))
     for row in _checked(db, found):
         yield (
             Template(row.name, row.text),
@@ -121,10 +115,9 @@ def with_hashes(db: apsw.Connection) -> Iterator[tuple[Template, U64, U64]]:
 def ignored(db: apsw.Connection, known: Ignored) -> Ignored:
     """All hashes to ignore. Returns `known` if the templates have not changed since."""
     ids = tuple(rows(db, _IDS))
-    if ids and ids == known.templates:
+    if ids == known.templates:
         return known
     stored = rows(db, f"{BOILERPLATE.select} order by id")
-    tallies.refuse_other(db, "boilerplate", tallies.tally_of(row[-1] for row in stored))
     return dataclasses.replace(_ignored(db, stored), templates=ids)
 
 
