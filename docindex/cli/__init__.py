@@ -3,7 +3,7 @@
 A command must never compute anything itself. Results go to stdout; each error is one line on stderr.
 """
 
-# From the bottom up: settings, exit_codes, whole_file, typed_paths, existing_index, options, file_selection,
+# From the bottom up: typed_paths, settings, exit_codes, whole_file, existing_index, options, file_selection,
 # progress_bar, output, log_remarks, text_input, scan_summary, review, commands, runner, command_list.
 
 import sys

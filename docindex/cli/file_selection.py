@@ -4,11 +4,12 @@ Turns the values of these options into the `WalkOptions` of `docindex.folders`.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from docindex.cli.options import F, archives_option
+from docindex.cli.options import archives_option, as_value
 from docindex.cli.settings import read_settings
 from docindex.folders import WalkOptions
 
@@ -30,60 +31,52 @@ class ByteSize(click.ParamType):  # type: ignore[type-arg]  # older versions of 
         return int(float(number) * step ** " kmgt".index(unit.lower() or " "))
 
 
-def selection_options(command: F) -> F:
-    """The options that select files."""
-    for option in (
-        click.option(
-            "--plain",
-            is_flag=True,
-            help="Read plain text only: no office files or PDFs, and web pages as plain text.",
-        ),
-        archives_option,
-        click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),
-        click.option(
-            "--min-size", type=ByteSize(), default=0, help="Leave out smaller files, for example 1k."
-        ),
-        click.option(
-            "--one-file-system",
-            is_flag=True,
-            help="Leave out folders on other file systems than that of PATH.",
-        ),
-        click.option("--follow-symlinks", is_flag=True, help="Follow symbolic links."),
-        click.option(
-            "--exclude",
-            multiple=True,
-            metavar="GLOB",
-            help="Leave out files and folders whose name, or path below PATH, matches GLOB. May be repeated.",
-        ),
-        click.option(
-            "--no-ignore", is_flag=True, help="Include files and folders that a .gitignore excludes."
-        ),
-        click.option(
-            "--all",
-            "everything",
-            is_flag=True,
-            help="Include all files: hidden ones, those that a .gitignore excludes, and those in program "
-            "folders (installed packages, version control, build and cache folders, applications).",
-        ),
-        click.option(
-            "--hidden", is_flag=True, help="Include files and folders whose names begin with a dot."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def walk_options(values: dict[str, Any]) -> WalkOptions:
-    """The values of these options as `WalkOptions`. The patterns of the settings are excluded, too."""
+def _walk_options(*, everything: bool, exclude: Sequence[str], **values: Any) -> WalkOptions:
+    """The values of these options. The patterns of the settings are excluded, too."""
     return WalkOptions(
-        hidden=values["hidden"] or values["everything"],
-        ignore=not (values["no_ignore"] or values["everything"]),
-        programs=values["everything"],
-        exclude=(*values["exclude"], *read_settings().exclude),
+        hidden=values["hidden"] or everything,
+        ignore=not (values["no_ignore"] or everything),
+        programs=everything,
+        exclude=(*exclude, *read_settings().exclude),
         follow_symlinks=values["follow_symlinks"],
         one_file_system=values["one_file_system"],
         min_size=values["min_size"],
         max_size=values["max_size"],
         formats="archives" if values["archives"] else "plain" if values["plain"] else "documents",
-        retry=values.get("retry", False),
     )
+
+
+selection_options = as_value(
+    "selection",
+    _walk_options,
+    click.option("--hidden", is_flag=True, help="Include files and folders whose names begin with a dot."),
+    click.option(
+        "--all",
+        "everything",
+        is_flag=True,
+        help="Include all files: hidden ones, those that a .gitignore excludes, and those in program "
+        "folders (installed packages, version control, build and cache folders, applications).",
+    ),
+    click.option("--no-ignore", is_flag=True, help="Include files and folders that a .gitignore excludes."),
+    click.option(
+        "--exclude",
+        multiple=True,
+        metavar="GLOB",
+        help="Leave out files and folders whose name, or path below PATH, matches GLOB. May be repeated.",
+    ),
+    click.option("--follow-symlinks", is_flag=True, help="Follow symbolic links."),
+    click.option(
+        "--one-file-system",
+        is_flag=True,
+        help="Leave out folders on other file systems than that of PATH.",
+    ),
+    click.option("--min-size", type=ByteSize(), default=0, help="Leave out smaller files, for example 1k."),
+    click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),
+    archives_option,
+    click.option(
+        "--plain",
+        is_flag=True,
+        help="Read plain text only: no office files or PDFs, and web pages as plain text.",
+    ),
+)
+"""The options that select files. A command receives them as `WalkOptions`."""

@@ -62,6 +62,25 @@ def one_of(name: str, choices: dict[str, str]) -> Callable[[F], F]:
     return decorate
 
 
+def as_value(name: str, make: Callable[..., Any], *options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Options whose values a command receives as one value, `name`, which `make` makes of them."""
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def with_value(*arguments: Any, **values: Any) -> Any:
+            own = {option: values.pop(option) for option in names}
+            return command(*arguments, **{name: make(**own)}, **values)
+
+        before = len(getattr(command, "__click_params__", ()))
+        decorated: Any = with_value
+        for option in reversed(options):
+            decorated = option(decorated)
+        names = [option.name for option in decorated.__click_params__[before:]]
+        return cast("F", decorated)
+
+    return decorate
+
+
 form_options = one_of("form", FORMS)
 """The options for the form in which results are printed."""
 

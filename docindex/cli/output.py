@@ -18,10 +18,6 @@ from docindex.cli.exit_codes import DONE, NOTHING_FOUND
 from docindex.cli.options import is_quiet
 from docindex.shown.wording import CONTROLS, one_line, several
 
-# Draw a progress bar on a terminal: how much is done, how fast, and how long the rest will take.
-#
-# Must be imported only when there is a terminal: rich is slow to import.
-
 
 def show(records: Sequence[Any], form: str | None, text: Callable[[], str], whole: Any = None) -> int:
     """Print records in the form that the options name, and return the exit code.

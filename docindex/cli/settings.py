@@ -6,8 +6,10 @@ change the file, nor ignore a setting that it does not know: a mistyped "referen
 
 import os
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from docindex.cli.typed_paths import typed_path
 from docindex.default_path import settings_name
 from docindex.errors import UnreadableFile
 from docindex.spelling import most_alike
@@ -55,6 +57,21 @@ class Settings(NamedTuple):
     reference: tuple[str, ...] = ()
     keep: str | None = None
     index_path: str | None = None
+
+    def policy(
+        self,
+        keep: str | None = None,
+        reference: Iterable[str] = (),
+        prefer: Iterable[str] = (),
+        **others: bool,
+    ) -> dict[str, Any]:
+        """Which files are kept, as `folders.find` takes it: by the options given, then by these settings."""
+        return {
+            "keep": keep or self.keep or "original",
+            "reference": [typed_path(folder) for folder in (*reference, *self.reference)],
+            "prefer": [typed_path(folder) for folder in (*prefer, *self.prefer)],
+            **others,
+        }
 
 
 def read_settings() -> Settings:

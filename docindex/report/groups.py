@@ -3,10 +3,10 @@
 import base64
 import contextlib
 import dataclasses
-import datetime as dt
 import os
 import struct
 from collections.abc import Sequence
+from typing import Any
 
 from docindex.folders import CopyGroup, Findings, FolderGroup, LikeFile, LikenessGroup
 from docindex.folders.walking.file_reader import NotReadable, read_bytes
@@ -15,24 +15,16 @@ from docindex.frontends.failures import NotExtracted
 from docindex.frontends.isolated.extractor import Extractor
 from docindex.frontends.isolated.messages import Source
 from docindex.frontends.picture import FRONT_END
-from docindex.shown.groups import KIND_HEADINGS
-from docindex.shown.wording import percent, several, size
-
-# Tell when files were changed, as a file manager shows it. Must never fail for an odd time.
-
-
-def local_time(mtime_ns: int) -> str:
-    """A time in nanoseconds since 1970 as local date and time; "" for -1 and for times out of range.
-
-    >>> local_time(-1), len(local_time(1_700_000_000_000_000_000)), local_time(1 << 80)
-    ('', 19, '')
-    """
-    if mtime_ns == -1:
-        return ""
-    try:
-        return dt.datetime.fromtimestamp(mtime_ns // 10**9).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except (OverflowError, OSError, ValueError):
-        return ""
+from docindex.shown.groups import (
+    KIND_HEADINGS,
+    Group,
+    copy_of,
+    freed_by,
+    freed_by_file,
+    group_remarks,
+    group_summary,
+)
+from docindex.shown.wording import percent
 
 
 def changed_at(key: str) -> int:
@@ -137,6 +129,8 @@ class ReportFile:
     """The time of the last change in nanoseconds since 1970; -1 if it is not known."""
     keep: bool | None = None
     """Whether the file is kept; None if nobody proposes anything."""
+    freed: int = 0
+    """The bytes that are freed if it goes."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -148,9 +142,11 @@ class ReportGroup:
     bytes: int
     """The bytes that are freed if all its files but the kept or the largest one are removed."""
     summary: str = ""
-    """A sentence about the group; without it, the page counts the files."""
-    reason: str = ""
-    """Why the kept file is kept. May be empty."""
+    """How much the group has, and what its removal frees."""
+    remarks: Sequence[str] = ()
+    """Why the kept file is kept, and what else the folders have."""
+    copy_of: str = ""
+    """What stands between the names of a copied folder and the kept one."""
     contents: Sequence[Sequence[ReportFile]] = ()
     """For a copied folder, the groups of copied files in it."""
     picture: str = ""
@@ -182,42 +178,17 @@ def report_groups(found: Findings) -> list[ReportGroup]:
             if pictures < _PICTURES and number < _TRIED:
                 picture = thumbnail(path_of(copies.kept[0].key), extractor)
                 pictures += bool(picture)
-            groups.append(_of_copies(copies, picture))
+            groups.append(_shown(copies, _planned(copies), picture=picture))
     return [*groups, *map(_of_likeness, found.likenesses)]
 
 
 def _of_folder(group: FolderGroup) -> ReportGroup:
-    stays = [
-        f"{several(group.differing, 'file')} with other contents" if group.differing else "",
-        f"{several(group.only_here, 'file')} that only the copy has" if group.only_here else "",
-    ]
-    also = " and ".join(filter(None, stays))
-    count = len(group.copies)
-    summary = f"{several(count, 'file')} {'is' if count == 1 else 'are'} in both; "
-    freed = 0 if group.keep else group.reclaimable
-    copies = "copy" if count == 1 else "copies"
-    summary += "both folders stay" if group.keep else f"removing the {copies} frees {size(freed)}"
-    if group.remark:
-        summary += f" ({group.remark})"
-    if also:
-        summary += f". It also has {also}, which stay"
-    if group.only_in_kept:
-        summary += f". Only the kept folder has {several(group.only_in_kept, 'file')}"
     folders = (
         ReportFile(group.kept, group.size, keep=True),
         ReportFile(group.folder, group.size, keep=group.keep),
     )
     listed = [_planned(each, stay=group.keep) for each in group.copies]
-    return ReportGroup(KIND_HEADINGS["folder"], folders, freed, f"{summary}.", group.reason, listed)
-
-
-def _of_copies(group: CopyGroup, picture: str) -> ReportGroup:
-    others = len(group.others)
-    outcome = f"removing {'one' if others == 1 else f'{others:,}'} frees {size(group.reclaimable)}"
-    count = f"{several(len(group.files), 'file')} of {size(group.files[0].size)}"
-    summary = f"{count}; {outcome if others else 'all stay'}."
-    files = _planned(group)
-    return ReportGroup(KIND_HEADINGS["exact"], files, group.reclaimable, summary, group.reason, (), picture)
+    return _shown(group, folders, copy_of=copy_of(group), contents=listed)
 
 
 def _of_likeness(group: LikenessGroup) -> ReportGroup:
@@ -225,7 +196,12 @@ def _of_likeness(group: LikenessGroup) -> ReportGroup:
         ReportFile(file.key, file.size, _likeness_note(group, file), changed_at(file.key))
         for file in group.files
     ]
-    return ReportGroup(KIND_HEADINGS[group.kind], files, group.reclaimable)
+    return _shown(group, files)
+
+
+def _shown(group: Group, files: Sequence[ReportFile], **others: Any) -> ReportGroup:
+    words = group_summary(group), tuple(group_remarks(group))
+    return ReportGroup(KIND_HEADINGS[group.kind], files, freed_by(group), *words, **others)
 
 
 def _likeness_note(group: LikenessGroup, file: LikeFile) -> str:
@@ -238,6 +214,7 @@ def _likeness_note(group: LikenessGroup, file: LikeFile) -> str:
 
 
 def _planned(group: CopyGroup, *, stay: bool = False) -> list[ReportFile]:
+    freed = {file.key: count for file, count in freed_by_file(group)}
     return [
         ReportFile(
             file.key,
@@ -245,6 +222,7 @@ def _planned(group: CopyGroup, *, stay: bool = False) -> list[ReportFile]:
             group.remark(file),
             changed_at(file.key) if file.mtime_ns == -1 else file.mtime_ns,
             stay or file.keep,
+            freed.get(file.key, 0),
         )
         for file in group.files
     ]

@@ -12,7 +12,7 @@ import math
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -27,8 +27,12 @@ from docindex.query.regions.passages import Passage
 from docindex.query.regions.regions import Region
 from docindex.query.resolve import Key
 from docindex.report.chosen_pairs import ChosenPairs, choose_pairs
-from docindex.report.groups import ReportFile, ReportGroup, local_time
+from docindex.report.groups import ReportFile, ReportGroup
 from docindex.report.space import space_by_age, space_by_folder, space_by_kind
+from docindex.shown.matches import measures_line
+from docindex.shown.paths import report_name
+from docindex.shown.stretches import own_passages, reworded, stretch_size
+from docindex.shown.wording import local_time, share_in_percent, size
 from docindex.storage.rows.key_ranges import counts_under_roots
 
 # Name documents for a page that is passed on: by their place below a scanned folder, without its path.
@@ -52,41 +56,41 @@ class ShownNames(NamedTuple):
     """A sentence about the names; empty if there is nothing to explain."""
 
 
-def full_names(keys: Iterable[str], written: Callable[[str], str]) -> ShownNames:
+def full_names(keys: Iterable[str]) -> ShownNames:
     """The paths of documents, relative to the folder that all of them are in, which the note names.
 
-    >>> full_names(["/home/ada/a.txt", "/home/ada/old/a.txt"], str)
+    >>> full_names(["/home/ada/a.txt", "/home/ada/old/a.txt"])
     ShownNames(names={'/home/ada/a.txt': 'a.txt', '/home/ada/old/a.txt': 'old/a.txt'}, note='All names are \
 relative to /home/ada/.')
     """
-    names = {key: written(key) for key in keys}
+    names = {key: report_name(key) for key in keys}
     folder = "".join(f"{part}/" for part in _common([name.split("/")[:-1] for name in names.values()]))
     note = f"All names are relative to {folder}." if folder else ""
     return ShownNames({key: name.removeprefix(folder) for key, name in names.items()}, note)
 
 
-def names_below(keys: Iterable[str], written: Callable[[str], str]) -> ShownNames:
+def names_below(keys: Iterable[str]) -> ShownNames:
     """The places of documents below the scanned folders.
 
     Several folders are numbered in the order of their paths.
 
-    >>> names_below(["/home/ada/a.txt", "/home/ada/old/a.txt"], str)
+    >>> names_below(["/home/ada/a.txt", "/home/ada/old/a.txt"])
     ShownNames(names={'/home/ada/a.txt': 'a.txt', '/home/ada/old/a.txt': 'old/a.txt'}, note='All names are \
 relative to the scanned folder.')
-    >>> names_below(["/home/ada/a.txt", "/media/disk/a.txt", "b.txt"], str).names.values()
+    >>> names_below(["/home/ada/a.txt", "/media/disk/a.txt", "b.txt"]).names.values()
     dict_values(['folder 1/a.txt', 'folder 2/a.txt', 'b.txt'])
     """
     keys = list(keys)
     paths = {key: key.split("/") for key in keys if _ABSOLUTE.match(key)}
     roots = sorted(_roots([path[:-1] for path in paths.values()]))
-    names = {key: written(key) for key in keys}
+    names = {key: report_name(key) for key in keys}
     for key, path in paths.items():
         # A root may be in another one: the longest counts.
         number, root = max(
             ((number, root) for number, root in enumerate(roots, 1) if path[: len(root)] == root),
             key=lambda numbered: len(numbered[1]),
         )
-        place = written("/".join(path[len(root) :]))
+        place = report_name("/".join(path[len(root) :]))
         names[key] = place if len(roots) == 1 else f"folder {number}/{place}"
     return ShownNames(names, _note(len(roots)))
 
@@ -260,8 +264,8 @@ _SEEN = {code: chr(0x2400 + code) for code in (*range(9), 11, 12, *range(14, 32)
 _SEEN |= dict.fromkeys((*range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
 """For `str.translate`: a visible sign for each control character, and for each that reorders a line."""
 
-_ShownRegion = tuple[int, int, int, int, float, int]
-"""Where a region begins and ends in both texts, its score, and how many words its stretches share."""
+_ShownRegion = tuple[int, int, int, int, str]
+"""Where a region begins and ends in both texts, and how alike its sentences are."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -288,18 +292,6 @@ class ReportContents:
     """How many pairs there are in all; None if these are `pairs`."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ReportWording:
-    """How a page writes values for people."""
-
-    key: Callable[[str], str] = str
-    size: Callable[[int], str] = str
-    share: Callable[[float], str] = str
-
-
-_PLAIN = ReportWording()
-
-
 def count_documents(index: Index, roots: Iterable[str]) -> tuple[int, int]:
     """The number of documents under some roots, and the number of their different texts.
 
@@ -309,7 +301,7 @@ def count_documents(index: Index, roots: Iterable[str]) -> tuple[int, int]:
     return documents, texts
 
 
-def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) -> str:
+def html(index: Index, report: ReportContents) -> str:
     """The page: an overview, the groups, and pairs of documents with their texts side by side.
 
     `choose_pairs` says which pairs are shown, and in which order.
@@ -330,13 +322,13 @@ def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) 
     going = _going(report.groups)
     keys = [file.key for group in report.groups for files in (group.files, *group.contents) for file in files]
     named = full_names if report.full_paths else names_below
-    names, note = named([*keys, *(pair[side] for pair in shown for side in "ab")], wording.key)
+    names, note = named([*keys, *(pair[side] for pair in shown for side in "ab")])
     charts = (
         ("By kind of file", space_by_kind(going)),
         ("By folder", space_by_folder(going, names)),
         ("By the time since the last change", space_by_age(going)),
     )
-    return _template(wording).render(
+    return _template().render(
         title=report.title,
         documents=report.documents,
         texts=report.texts,
@@ -366,13 +358,12 @@ def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) 
     )
 
 
-def _template(wording: ReportWording) -> jinja2.Template:
+def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("docindex.report"), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters["percent"] = wording.share
-    environment.filters["size"] = wording.size
-    environment.filters["name"] = wording.key
+    environment.filters["size"] = size
+    environment.filters["name"] = report_name
     environment.filters["date"] = lambda mtime_ns: local_time(mtime_ns)[:10]
     return environment.get_template("report.html")
 
@@ -389,10 +380,8 @@ def _going(groups: Sequence[ReportGroup]) -> list[ReportFile]:
     """The files that could go, each with the bytes that this frees. A file in several groups counts once."""
     found: dict[str, ReportFile] = {}
     for group in groups:
-        total = sum(file.size for file in group.going) or 1
         for file in group.going:
-            # The group knows the sum only: hard links and holes free nothing.
-            found.setdefault(file.key, dataclasses.replace(file, size=round(group.bytes * file.size / total)))
+            found.setdefault(file.key, dataclasses.replace(file, size=file.freed))
     return list(found.values())
 
 
@@ -419,21 +408,26 @@ def _shown_pairs(index: Index, pairs: Iterable[Pair]) -> tuple[list[dict[str, An
     found = []
     compared_characters = searched_characters = 0
     for pair in pairs:
-        record: dict[str, Any] = {**dataclasses.asdict(pair)}
+        words = measures_line(pair, "the first text", "the second text")
+        record: dict[str, Any] = {
+            **dataclasses.asdict(pair),
+            "measures": words,
+            "share": share_in_percent(pair.resemblance, exact=pair.exact),
+        }
         ranges: list[tuple[int, ...]] = []
-        reworded: list[_ShownRegion] = []
+        regions: list[_ShownRegion] = []
         cut, searched = False, True
         try:
             compared = index.compare(Key(pair.a), Key(pair.b))
             a, b = number_of(pair.a), number_of(pair.b)
             searched_characters += lengths.get(pair.a, 0) + lengths.get(pair.b, 0)
             searched = searched_characters <= _MOST_REWORDED
-            regions = compared.regions if searched else ()
+            found_regions = compared.regions if searched else ()
         except (KeyError, TextNotKept):
             a = b = None  # a document was removed after the pairs were found, or its text was never kept
         else:
             ranges, cut = _shown_ranges(compared.passages)
-            reworded, are_cut = _shown_regions(regions)
+            regions, are_cut = _shown_regions(found_regions)
             cut |= are_cut
         changes: list[tuple[int, int, int, int]] = []
         if a is not None and b is not None:
@@ -444,7 +438,7 @@ def _shown_pairs(index: Index, pairs: Iterable[Pair]) -> tuple[list[dict[str, An
                     (each.query_start, each.query_end, each.start, each.end)
                     for each in differences(first, second, index.recipe)
                 ]
-        marks = {"ranges": ranges, "changes": changes, "reworded": reworded}
+        marks = {"ranges": ranges, "changes": changes, "reworded": regions}
         record |= {"cut": cut, "searched": searched, "passages": {"a": a, "b": b, **marks}}
         found.append(record)
     return found, texts
@@ -455,14 +449,14 @@ def _shown_ranges(passages: Iterable[Passage]) -> tuple[list[tuple[int, ...]], b
 
     Passages that are boilerplate are not marked.
     """
-    own = [passage for passage in passages if not passage.boilerplate]
+    own = own_passages(passages)
     return [range_ for passage in own for range_ in _as_shown(passage)], any(map(_is_cut, own))
 
 
 def _shown_regions(regions: Iterable[Region]) -> tuple[list[_ShownRegion], bool]:
-    """The start and the end of each reworded region, its score and its shared words; and if any is cut."""
-    own = [region for region in regions if region.kind == "reworded"]
-    shown = [(*range_, each.score, each.shared_words) for each in own for range_ in _as_shown(each)]
+    """The start and the end of each reworded region, and how alike its sentences are; and if any is cut."""
+    own = reworded(regions)
+    shown = [(*range_, stretch_size(each)) for each in own for range_ in _as_shown(each)]
     return shown, any(map(_is_cut, own))
 
 
@@ -479,8 +473,8 @@ def _is_cut(each: Passage | Region) -> bool:
 
 def _histogram(shares: list[float]) -> str:
     counts = [0] * _BINS
-    for share in shares:
-        counts[min(_BINS - 1, int(share * _BINS))] += 1
+    for resemblance in shares:
+        counts[min(_BINS - 1, int(resemblance * _BINS))] += 1
     labels = [f"{number / _BINS:.1f}" if number % 4 == 0 else "" for number in range(_BINS - 1)] + ["1.0"]
     return bars(labels, counts, [f"{count:,}" for count in counts], "pairs by resemblance")
 

@@ -9,11 +9,16 @@ from collections.abc import Iterable, Sequence
 from rich.text import Text
 
 from docindex.query.regions.differences import Difference
-from docindex.shown.side_by_side import harmless, terminal_console, without_trailing_space
+from docindex.shown.side_by_side import (
+    CONTEXT,
+    harmless,
+    line_after,
+    line_before,
+    middle_cut,
+    terminal_console,
+    without_trailing_space,
+)
 from docindex.shown.wording import several
-
-_CONTEXT = 50
-"""Characters of the same line that are shown before and after a difference."""
 
 _LONGEST = 600
 """Characters of a difference that are shown. The middle of a longer one is left out."""
@@ -43,7 +48,7 @@ def difference_text(
         first, last = place[0], place[-1]
         of_a, of_b = lines_a.at(first.query_start), lines_b.at(first.start)
         console.print(Text(f"line {of_a:,} of A, line {of_b:,} of B"))
-        shown = Text(_before(a, first.query_start))
+        shown = Text(line_before(a, first.query_start))
         at = first.query_start
         for each in place:
             shown.append(harmless(a[at : each.query_start]))
@@ -52,7 +57,7 @@ def difference_text(
             if each.kind == "inserted" and not b[each.end : each.end + 1].isalnum():
                 shown.append(" ")
             at = each.query_end
-        shown.append(_after(a, last.query_end))
+        shown.append(line_after(a, last.query_end))
         console.print(Text.assemble(shown), soft_wrap=False)
         console.print()
     if limit is not None and len(places) > limit:
@@ -65,7 +70,7 @@ def _places(a: str, found: Iterable[Difference]) -> Iterable[list[Difference]]:
     place: list[Difference] = []
     for each in found:
         between = a[place[-1].query_end : each.query_start] if place else ""
-        if place and (len(between) > 2 * _CONTEXT or "\n" in between):
+        if place and (len(between) > 2 * CONTEXT or "\n" in between):
             yield place
             place = []
         place.append(each)
@@ -76,26 +81,10 @@ def _places(a: str, found: Iterable[Difference]) -> Iterable[list[Difference]]:
 def _marked(sign: str, text: str, coloured: bool) -> Text:
     if not text:
         return Text()
-    short = _short(text)
+    short = harmless(" ".join(middle_cut(text, _LONGEST).split()))
     if coloured:
         return Text(f"{short} " if sign == "-" else short, _STYLES[sign])
     return Text(f"[-{short}-]" if sign == "-" else f"{{+{short}+}}")
-
-
-def _short(text: str) -> str:
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
-    return harmless(" ".join(text.split()))
-
-
-def _before(text: str, place: int) -> str:
-    line = text[max(0, place - _CONTEXT - 1) : place].rpartition("\n")[2]
-    return harmless(f"…{line[1:]}" if len(line) > _CONTEXT else line)
-
-
-def _after(text: str, place: int) -> str:
-    line = text[place : place + _CONTEXT + 1].partition("\n")[0]
-    return harmless(f"{line[:-1]}…" if len(line) > _CONTEXT else line)
 
 
 class _LineNumbers:

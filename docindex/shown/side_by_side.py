@@ -16,11 +16,12 @@ from rich.text import Text
 
 from docindex.query.regions.passages import Passage
 from docindex.query.regions.regions import Region
+from docindex.shown.stretches import stretch_size
 from docindex.shown.wording import CONTROLS
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
-_CONTEXT = 60
-"""Characters of the same line that are shown before and after a passage."""
+CONTEXT = 60
+"""Characters of the same line that are shown before and after a passage or a difference."""
 
 _LONGEST = 1200
 """Characters of a passage that are shown. The middle of a longer passage is left out."""
@@ -59,18 +60,11 @@ def side_by_side(a: str, b: str, found: Sequence[Passage | Region]) -> str:
         table = Table(box=box.MINIMAL, expand=True, show_edge=False, header_style="")
         place_a, place_b = (harmless(place) for place in (each.query_place, each.place))
         table.add_column(f"A, {place_a or _lines(*of_a)}", ratio=1, overflow="fold")
-        table.add_column(f"B, {place_b or _lines(*of_b)}   ({_kind(each)})", ratio=1, overflow="fold")
+        table.add_column(f"B, {place_b or _lines(*of_b)}   ({stretch_size(each)})", ratio=1, overflow="fold")
         table.add_row(_passage_in_context(*of_a, style), _passage_in_context(*of_b, style))
         console.print(table)
         console.print()
     return without_trailing_space(console)
-
-
-def _kind(found: Passage | Region) -> str:
-    if isinstance(found, Region):
-        return f"{found.kind}, {found.shared_words:,} shared words"
-    joined = f", {found.identical:.0%} identical" if found.identical < 1 else ""
-    return f"{found.length:,} symbols{joined}"
 
 
 def _lines(text: str, start: int, end: int) -> str:
@@ -81,17 +75,26 @@ def _lines(text: str, start: int, end: int) -> str:
 
 def _passage_in_context(text: str, start: int, end: int, style: str) -> Text:
     """A passage with the rest of its first and its last line."""
-    before = text[:start].rpartition("\n")[2]
-    after = text[end:].partition("\n")[0]
-    if len(before) > _CONTEXT:
-        before = f"…{before[-_CONTEXT:]}"
-    if len(after) > _CONTEXT:
-        after = f"{after[:_CONTEXT]}…"
-    passage = text[start:end]
-    if len(passage) > _LONGEST:
-        passage = f"{passage[: _LONGEST // 2]} … {passage[-_LONGEST // 2 :]}"
-    passage = harmless(passage) if style else f"[[{harmless(passage)}]]"
-    return Text.assemble(harmless(before), (passage, style), harmless(after))
+    passage = harmless(middle_cut(text[start:end], _LONGEST))
+    passage = passage if style else f"[[{passage}]]"
+    return Text.assemble(line_before(text, start), (passage, style), line_after(text, end))
+
+
+def line_before(text: str, place: int) -> str:
+    """What the line of a place has before it, without the beginning of a long line."""
+    line = text[max(0, place - CONTEXT - 1) : place].rpartition("\n")[2]
+    return harmless(f"…{line[1:]}" if len(line) > CONTEXT else line)
+
+
+def line_after(text: str, place: int) -> str:
+    """What the line of a place has after it, without the end of a long line."""
+    line = text[place : place + CONTEXT + 1].partition("\n")[0]
+    return harmless(f"{line[:-1]}…" if len(line) > CONTEXT else line)
+
+
+def middle_cut(text: str, longest: int) -> str:
+    """A text without its middle if it is too long."""
+    return f"{text[: longest // 2]} … {text[-longest // 2 :]}" if len(text) > longest else text
 
 
 def harmless(text: str) -> str:

@@ -4,6 +4,8 @@ Takes values, and returns text. Must never let a name move the cursor, look like
 another name.
 """
 
+import time
+
 
 def size(count: int) -> str:
     """A number of bytes with a unit.
@@ -30,6 +32,15 @@ def percent(share: float) -> str:
     return "<1%" if 0 < share < 0.005 else f"{share if share == 1 else min(share, 0.99):.0%}"
 
 
+def share_in_percent(part: float, *, exact: bool) -> str:
+    """A share in percent; "about" marks an estimate.
+
+    >>> share_in_percent(0.86, exact=True), share_in_percent(0.86, exact=False)
+    ('86%', 'about 86%')
+    """
+    return percent(part) if exact else f"about {percent(part)}"
+
+
 def several(count: int, noun: str) -> str:
     """A count with its noun, in the singular or the plural.
 
@@ -38,6 +49,18 @@ def several(count: int, noun: str) -> str:
     """
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"
+
+
+def local_time(time_ns: int) -> str:
+    """A time in nanoseconds since 1970 as local date and time; "" for -1 and for times out of range.
+
+    >>> local_time(-1), len(local_time(1_700_000_000_000_000_000)), local_time(1 << 90)
+    ('', 16, '')
+    """
+    try:
+        return "" if time_ns == -1 else time.strftime("%Y-%m-%d %H:%M", time.localtime(time_ns // 10**9))
+    except (OverflowError, OSError, ValueError):
+        return ""
 
 
 def one_line(name: str) -> str:

@@ -162,7 +162,8 @@ def test_search_info_check_and_optimize(home, capsys):
     code, out, _ = run(capsys, "search", home / "reading room.txt")
     assert code == 0
     name = "home/old/reading room (1).txt"
-    assert out.startswith(f"{name}: about 100% of your file is in it; about 100% of it is in your file\n")
+    shares = "about 100% of your file is in it; about 100% of it is in your file; resemblance about 100%"
+    assert out.startswith(f"{name}: {shares}\n")
     (home / "else").write_text("nothing of the kind")
     assert run(capsys, "search", home / "else")[:2] == (1, "no document shares text with this text\n")
     shown = run(capsys, "info")[1]

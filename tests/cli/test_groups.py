@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from docindex.cli import main, output
-from docindex.cli.commands.dups import summary_lines
 from docindex.folders import CopyGroup, Findings, PlannedFile
+from docindex.shown.groups import summary_lines
 from tests.trial_home import made_home
 
 
@@ -41,11 +41,14 @@ def test_a_copied_folder_is_shown_first_with_what_differs_and_why_it_goes(capsys
     assert code == 0
     assert re.match(
         r"home/backup/Documents is a copy of home/Documents: 37 files, \d+\.\d kB; "
-        r"3 files differ, 2 only in the copied folder, 16 only in the kept folder\n"
+        r"removing the copies frees \d+\.\d kB\n"
         r"  keep  home/Documents\n"
         r"        home/backup/Documents\n"
-        r"  kept: not in backup\n\n"
-        r"home/Desktop/Holiday 2019 is an exact copy of home/Pictures/Holiday 2019: 4 files, \d+\.\d kB\n",
+        r"  kept: not in backup\n"
+        r"  other files, which all stay: 3 in both with other contents, 2 only in the copied folder, "
+        r"16 only in the kept folder\n\n"
+        r"home/Desktop/Holiday 2019 is an exact copy of home/Pictures/Holiday 2019: 4 files, \d+\.\d kB; "
+        r"removing the copies frees \d+\.\d kB\n",
         out,
     )
     assert "not scanned: 13 program folders (One.app, Two.app, site-packages, ...) with " in err

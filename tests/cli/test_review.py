@@ -116,7 +116,7 @@ def test_keys_choose_the_files_and_act_takes_the_plan_that_was_saved(plan, termi
     assert shown.startswith(
         "plan.json: 3 groups. Nothing is removed before docindex act.\n\n"
         "Group 1 of 3\n"
-        "Exact copies: 3 files of 3.0 kB; removing 2 frees 6.0 kB\n"
+        "exact copies: 3 files of 3.0 kB; removing 2 frees 6.0 kB\n"
         "  1  keep  2017-07-14 "
     )
     assert "  home/a0.txt\n  2        2017-07-14 " in shown
@@ -250,8 +250,8 @@ def test_files_that_are_gone_or_changed_are_said_and_their_difference_is_shown(t
     (folder / "home" / "a2.txt").write_text("an old text\nthe same line\n")
     review = terminal("plan.json")
     shown = review.until_prompt()
-    assert "home/a0.txt  (gone)\n" in shown
-    assert "home/a1.txt  (changed since the plan was made)\n" in shown
+    assert "home/a0.txt (gone)\n" in shown
+    assert "home/a1.txt (changed since the plan was made)\n" in shown
     assert "The kept files have changed or are gone." in shown
     assert "These files have the same bytes: there is no difference." in review.type("n", "d")
     shown = review.type("b", "d")
@@ -299,11 +299,11 @@ def test_copied_folders_are_one_group_each_and_either_can_stay(folder, terminal)
             path.write_text(f"document {number}" if number else f"in {place}\nthe same line\n")
     review = terminal("-q", "home")
     shown = review.until_prompt()
-    while "Copied folders: 4 files" not in shown:
+    while "home/backup/Documents is a copy of home/Documents: 4 files" not in shown:
         shown = review.type("n")
     assert "  1  keep  home/Documents\n  2        home/backup/Documents\n  kept: not in backup\n" in shown
-    assert "Other files, which all stay: 1 differs" in shown
-    assert "different in the two folders:\n  0.txt\n" in review.type("f")
+    assert "  other files, which all stay: 1 in both with other contents" in shown
+    assert "in both with other contents:\n  0.txt\n" in review.type("f")
     shown = review.type("d")
     assert "\n  in {+backup+} Documents\n" in shown
     assert "home/backup/Documents stays; the copies in home/Documents go." in review.type("2")

@@ -220,7 +220,7 @@ def test_a_folder_that_is_mounted_twice_is_no_copy_of_itself(tmp_path):
 def test_copies_on_another_disk_are_named_and_kept_unless_they_may_go(tmp_path):
     lines = run_with_mounts(tmp_path, OTHER_DISK).stdout.splitlines()
     home = tmp_path / "home"
-    heading = f"{home}/disk/backup is an exact copy of {home}/own: 3 files, 30 B; on another disk"
+    heading = f"{home}/disk/backup is an exact copy of {home}/own: 3 files, 30 B; both folders stay"
     at = lines.index(heading)
     assert lines[at + 2] == f"  keep  {home}/disk/backup"
     assert "2 copied folders and 0 groups of exact copies: removing the copies frees 0 B; 0 groups of " in (

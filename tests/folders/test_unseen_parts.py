@@ -129,7 +129,7 @@ def test_the_command_names_what_was_not_compared_and_keeps_the_folder(
     arguments = ["dups", "--kind", "folder", "--kind", "exact", "home"]
     assert main(arguments) == 0
     shown = capsys.readouterr().out
-    assert "home/proj copy is a copy of home/proj: 3 files, 34 B; not compared: .git\n" in shown
+    assert "home/proj copy is a copy of home/proj: 3 files, 34 B; both folders stay\n" in shown
     assert "  keep  home/proj copy\n" in shown
     assert "removing the copies frees 0 B" in shown
     main([*arguments, "--json"])

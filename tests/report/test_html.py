@@ -106,8 +106,8 @@ def test_what_differs_is_marked_instead_of_what_is_shared(browser):
     (pair,) = [
         details
         for details in found(browser, "details.pair")
-        if re.match(r"\d+% alike\s+copy of first\.txt — second\.txt", details.text)
-        or re.match(r"\d+% alike\s+first\.txt — second\.txt", details.text)
+        if re.match(r"resemblance \d+%\s+copy of first\.txt — second\.txt", details.text)
+        or re.match(r"resemblance \d+%\s+first\.txt — second\.txt", details.text)
     ][:1]
     sides_of(browser, pair)
     shared, differs, _ = pair.find_elements("css selector", ".tools button")
@@ -125,7 +125,7 @@ def test_a_pair_is_shown_side_by_side_with_its_passages_marked(browser, page):
     (pair,) = [
         details
         for details in found(browser, "details.pair")
-        if re.match(r"\d+% alike\s+first\.txt — second\.txt", details.text)
+        if re.match(r"resemblance \d+%\s+first\.txt — second\.txt", details.text)
     ]
     sides = sides_of(browser, pair)
     assert len(sides) == 2
@@ -190,7 +190,7 @@ def test_reworded_regions_are_marked_in_both_columns(tmp_path, browser, scheme, 
         labels.append(mark.get_attribute("data-label"))
         assert browser.execute_script("return arguments[0].textContent", mark) == expected
         assert contrast(browser, mark) >= 4.5
-    assert labels == 2 * [f"reworded 1: score {region.score:.2f}, {region.shared_words} shared words"]
+    assert labels == 2 * [f"1: reworded, score {region.score:.2f}, {region.shared_words} shared words"]
     assert "copied" not in browser.find_element("css selector", ".tools").text
     shown, window = browser.execute_script(
         "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
@@ -258,7 +258,7 @@ def test_a_long_text_is_cut_and_its_passages_too(tmp_path, browser):
     for side in sides:
         (mark,) = side.find_elements("css selector", "mark")
         assert browser.execute_script("return arguments[0].textContent", mark) == long[:200_000]
-    assert pair.text.startswith("99% alike")
+    assert pair.text.startswith("resemblance 99%")
     assert "Only the first 200,000 characters of each text are shown" in pair.text
     browser.get(before)
 

@@ -8,11 +8,11 @@ import pytest
 
 import docindex
 from docindex.cli import main
+from docindex.folders import Findings, LikeFile, LikenessGroup
 from docindex.query.resolve import Key
 from docindex.report import page
-from docindex.report.groups import ReportFile, ReportGroup
-from docindex.report.page import ReportContents, ReportWording, count_documents, html
-from docindex.shown.wording import one_line
+from docindex.report.groups import ReportFile, ReportGroup, report_groups
+from docindex.report.page import ReportContents, count_documents, html
 from tests.query.reworded import A, B
 from tests.storage.texts import prose
 
@@ -86,7 +86,9 @@ def test_reworded_regions_come_with_their_score_and_shared_words(monkeypatch):
         shown = html(index, contents)
         (pair,) = data_of(shown)["passages"]
         ends = region.query_start, region.query_end, region.start, region.end
-        assert pair["reworded"] == [[*ends, region.score, region.shared_words]]
+        assert pair["reworded"] == [
+            [*ends, f"reworded, score {region.score:.2f}, {region.shared_words} shared words"]
+        ]
         assert pair["ranges"] == []
         assert 'data-view="reworded"' in shown
         assert "1 stretch seems to be reworded." in shown
@@ -132,14 +134,14 @@ def test_each_difference_says_where_the_texts_differ(index):
 
 def test_the_page_says_what_is_kept_and_why_and_what_that_frees(index):
     kept = ReportFile("/home/a/x.jpg", 3000, "", 1_500_000_000 * 10**9, keep=True)
-    copy = ReportFile("/home/a/backup/x.jpg", 3000, "", 1_500_000_000 * 10**9, keep=False)
-    group = ReportGroup("exact copies", [kept, copy], 3000, "Two files.", "not in backup")
+    copy = ReportFile("/home/a/backup/x.jpg", 3000, "", 1_500_000_000 * 10**9, False, 3000)
+    group = ReportGroup("exact copies", [kept, copy], 3000, "Two files", ["kept: not in backup"])
     text = html(index, report_of(index, groups=[group], pairs=[]))
-    assert "<strong>3000</strong> freed if 1 copy goes" in text
+    assert "<strong>3.0 kB</strong> freed if 1 copy goes" in text
     assert '<span class="state stay">keep</span> <bdi class="name">x.jpg</bdi>' in text
     assert '<span class="state go">could go</span> <bdi class="name">backup/x.jpg</bdi>' in text
-    assert "3000 &middot; 2017-07-14" in text
-    assert "Why that one is kept: not in backup" in text
+    assert "3.0 kB &middot; 2017-07-14" in text
+    assert '<div class="aside">kept: not in backup</div>' in text
     assert "By the time since the last change" in text
     assert re.search(r'<details class="curious">.*</figure>\s*</div>\s*</details>', text, re.DOTALL)
 
@@ -171,15 +173,16 @@ def test_long_texts_are_cut(index, monkeypatch):
     assert "Only the first 100 characters of each text are shown" in text
 
 
-def test_the_caller_decides_how_values_are_written(index):
-    files = [ReportFile("k1", 7, "note"), ReportFile("k2", 7)]
-    group = ReportGroup("near copies", files, 7)
-    wording = ReportWording(key="name of {}".format, size="{} octets".format, share="share {:.1f}".format)
-    text = html(index, report_of(index, groups=[group]), wording)
+def test_groups_and_pairs_are_worded_as_the_command_words_them(index):
+    files = (LikeFile("k1", 0.8, "k2", 7), LikeFile("k2", 1.0, None, 7))
+    groups = report_groups(Findings((), (LikenessGroup("near", files),), ()))
+    text = html(index, report_of(index, groups=groups))
     assert "<h3>Near copies (1)</h3>" in text
-    assert '<bdi class="name">name of k1 <span class="aside">note</span></bdi>' in text
-    assert "2 files; removing all but the largest frees 7 octets." in text
-    assert "share 1.0 alike" in text
+    assert '<bdi class="name">k1 <span class="aside">80% like another file here</span></bdi>' in text
+    assert "2 files; removing all but the largest frees 7 B" in text
+    assert (
+        "100% of the first text is in the second text; 100% of the second text is in the first text; " in text
+    )
 
 
 def test_a_document_that_is_gone_has_no_text_to_show(index):
@@ -221,8 +224,8 @@ def test_no_text_or_name_on_a_page_reorders_its_lines_or_hides():
     with docindex.open(":memory:") as index:
         index.add("/one", text)
         index.add("/two", text)
-        group = ReportGroup("exact copies", [ReportFile("/one", 3), ReportFile("/two", 3)], 3, "Two.", codes)
-        page = html(index, report_of(index, groups=[group]), ReportWording(key=one_line))
+        group = ReportGroup("exact copies", [ReportFile("/one", 3), ReportFile("/two", 3)], 3, "Two", [codes])
+        page = html(index, report_of(index, groups=[group]))
     assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
     (data,) = re.findall(r'id="data">(.*?)</script>', page)
     (shown,) = json.loads(data)["texts"]

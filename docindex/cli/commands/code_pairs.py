@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -28,9 +28,10 @@ from docindex.query.pairs.pairs import Pair
 from docindex.query.regions.passages import Passage
 from docindex.query.resolve import Key
 from docindex.recipe import Recipe
-from docindex.report.page import ReportContents, ReportWording, count_documents, html
+from docindex.report.page import ReportContents, count_documents, html
 from docindex.shown.paths import display_path
-from docindex.shown.wording import one_line, percent, several, size
+from docindex.shown.stretches import own_passages
+from docindex.shown.wording import one_line, several
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,15 +125,23 @@ def passages_of(index: Index, pair: Pair) -> list[dict[str, Any]]:
     Boilerplate is left out, and so is what lies inside a longer passage of the first program: a loop may be
     like every other loop.
     """
-    passages = index.compare(Key(pair.a), Key(pair.b)).passages
+    passages = own_passages(index.compare(Key(pair.a), Key(pair.b)).passages)
     shown: list[Passage] = []
     for each in sorted(passages, key=lambda each: -each.length):
         is_inside = any(
             other.query_start <= each.query_start and each.query_end <= other.query_end for other in shown
         )
-        if not (each.boilerplate or is_inside):
+        if not is_inside:
             shown.append(each)
     return [{"a": _lines(each.query_place), "b": _lines(each.place), "tokens": each.length} for each in shown]
+
+
+def passage_lines(passages: Iterable[dict[str, Any]]) -> list[str]:
+    """A line for each passage of `passages_of`."""
+    return [
+        f"      {one_line(each['a'])} | {one_line(each['b'])}: {several(each['tokens'], 'token')}"
+        for each in passages
+    ]
 
 
 def _lines(place: str) -> str:
@@ -149,4 +158,4 @@ def write_code_report(index: Index, pairs: Sequence[Pair], options: CodeOptions)
     assert options.report is not None
     title = f"Programs in {display_path(typed_key(options.folder or ''))}"
     contents = ReportContents(title, *count_documents(index, []), [], pairs, len(pairs), programs=True)
-    write_whole(options.report, html(index, contents, ReportWording(key=one_line, size=size, share=percent)))
+    write_whole(options.report, html(index, contents))

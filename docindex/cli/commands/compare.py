@@ -1,8 +1,7 @@
 """``docindex compare A B``: how much text two files share, and their passages and regions side by side."""
 
-import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
@@ -19,8 +18,9 @@ from docindex.query.regions.evidence import with_places
 from docindex.query.regions.passages import SHORTEST_PASSAGE, Passage
 from docindex.query.regions.regions import Region
 from docindex.query.resolve import Query, Text
-from docindex.shown.paths import display_path
-from docindex.shown.wording import percent, several
+from docindex.shown.matches import pair_lines
+from docindex.shown.stretches import own_passages, reworded, stretch_records
+from docindex.shown.wording import several
 
 _SHOWN_PASSAGES = 10
 """How many passages are shown without --verbose."""
@@ -112,7 +112,7 @@ def compare_command(
         numbers = _numbers_of_both(index, text_a, text_b)
         changes = differences(text_a, text_b, index.recipe) if diff else []
     shared = with_places(found.passages, source_a.places, source_b.places)
-    passages = [passage for passage in shared if not passage.boilerplate]
+    passages = own_passages(shared)
     record = {
         "a": key_a,
         "b": key_b,
@@ -122,19 +122,18 @@ def compare_command(
         "shared_shingles": found.shared,
         **numbers,
         "boilerplate_passages": len(found.passages) - len(passages),
-        "passages": [dataclasses.asdict(passage) for passage in passages],
-        "regions": [dataclasses.asdict(region) for region in regions],
-        **({"differences": [dataclasses.asdict(change) for change in changes]} if diff else {}),
+        "passages": stretch_records(passages),
+        "regions": stretch_records(regions),
+        **({"differences": stretch_records(changes)} if diff else {}),
     }
-    show([record], form, lambda: _measures_text(record, verbose=verbose), record)
+    lines = pair_lines(found, key_a, key_b)
+    show([record], form, lambda: "\n".join([*lines, *_details(record, verbose=verbose)]), record)
     if form is None and diff:
         _show_differences((text_a, text_b), changes, verbose=verbose)
     elif form is None:
         count = None if verbose else _SHOWN_PASSAGES
         _show_longest((text_a, text_b), passages, count, "passage")
-        # Passages show verbatim regions.
-        reworded = [region for region in regions if region.kind == "reworded"]
-        _show_longest((text_a, text_b), reworded, count, "reworded region")
+        _show_longest((text_a, text_b), reworded(regions), count, "reworded region")
     return 0
 
 
@@ -155,26 +154,17 @@ def _numbers_of_both(index: Index, a: str, b: str) -> dict[str, int]:
     }
 
 
-def _measures_text(record: dict[str, Any], *, verbose: bool) -> str:
-    left_out = record["boilerplate_passages"]
-    of_a, of_b = percent(record["containment_of_a_in_b"]), percent(record["containment_of_b_in_a"])
-    details = (
-        f"resemblance          {record['resemblance']:.3f}",
-        f"A contained in B     {record['containment_of_a_in_b']:.3f}",
-        f"B contained in A     {record['containment_of_b_in_a']:.3f}",
-        f"shared shingles      {record['shared_shingles']} "
-        f"(A has {record['shingles_of_a']}, B has {record['shingles_of_b']})",
-        f"simhash distance     {record['simhash_distance']} of 64 bits",
-    )
-    return "\n".join(
-        (
-            f"A  {display_path(record['a'])}",
-            f"B  {display_path(record['b'])}",
-            f"{of_a} of A is in B; {of_b} of B is in A; resemblance {percent(record['resemblance'])}",
-            *(details if verbose else ()),
-            *([f"boilerplate: {several(left_out, 'passage')} left out"] if left_out else []),
-        )
-    )
+def _details(record: dict[str, Any], *, verbose: bool) -> Iterable[str]:
+    """More measures, with `verbose`; and how many passages are left out."""
+    if verbose:
+        yield f"resemblance          {record['resemblance']:.3f}"
+        yield f"A contained in B     {record['containment_of_a_in_b']:.3f}"
+        yield f"B contained in A     {record['containment_of_b_in_a']:.3f}"
+        counts = "(A has {shingles_of_a}, B has {shingles_of_b})".format_map(record)
+        yield f"shared shingles      {record['shared_shingles']} {counts}"
+        yield f"simhash distance     {record['simhash_distance']} of 64 bits"
+    if left_out := record["boilerplate_passages"]:
+        yield f"boilerplate: {several(left_out, 'passage')} left out"
 
 
 def _show_differences(texts: tuple[str, str], found: list[Difference], *, verbose: bool) -> None:

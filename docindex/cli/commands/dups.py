@@ -1,15 +1,15 @@
 """``docindex dups [PATH]...``: find exact copies and similar texts among the files of folders."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 
 from docindex import folders
-from docindex.cli.file_selection import selection_options, walk_options
+from docindex.cli.file_selection import selection_options
 from docindex.cli.options import (
     Command,
+    as_value,
     common_option,
     encoding_option,
     form_options,
@@ -26,94 +26,60 @@ from docindex.cli.scan_summary import (
     scan_with_progress,
     walked_text,
 )
-from docindex.cli.settings import Settings, read_settings
+from docindex.cli.settings import read_settings
 from docindex.cli.typed_paths import typed_path
 from docindex.default_path import default_path
-from docindex.folders import CopyGroup, Findings, FolderGroup, LikenessGroup
-from docindex.folders.walking.path_keys import is_under
 from docindex.query.defaults import SAME_WORK
-from docindex.shown.groups import KIND_HEADINGS, group_lines, group_record, group_rows
-from docindex.shown.paths import below_current_folder, display_path
-from docindex.shown.wording import several, size
-
-# The end of the output of ``docindex dups``: what was found in all, by kind and by folder.
-
-_FEW_GROUPS = 10
-"""A person can count this many groups: there is no table for them."""
-
-_FOLDERS = 8
-"""The folders that the table lists."""
-
-
-def summary_lines(found: Findings, roots: Sequence[str], shown: int) -> Iterable[str]:
-    """What was found in all. `shown` is the number of groups that are shown above."""
-    count = len(found.folders) + len(found.copies) + len(found.likenesses)
-    if shown < count:
-        yield f"{several(count - shown, 'more group')}; without --top all are shown"
-    if count > _FEW_GROUPS:
-        yield from _by_kind(found)
-        yield from _by_folder(found, roots)
-    copies = [several(len(found.copies), "group")]
-    if found.folders:
-        copies.insert(0, several(len(found.folders), "copied folder"))
-    similar = several(len(found.likenesses), "group")
-    yield (
-        f"{' and '.join(copies)} of exact copies: removing the copies frees {size(found.reclaimable)}; "
-        f"{similar} of similar texts"
-    )
-
-
-def _by_kind(found: Findings) -> Iterable[str]:
-    groups, freed = Counter[str](), Counter[str]()
-    everything: list[FolderGroup | CopyGroup | LikenessGroup]
-    everything = [*found.folders, *found.copies, *found.likenesses]
-    for group in everything:
-        groups[group.kind] += 1
-        freed[group.kind] += 0 if isinstance(group, FolderGroup) and group.keep else group.reclaimable
-    yield "   frees  groups  by kind"
-    for kind, heading in KIND_HEADINGS.items():
-        if kind in groups:
-            yield f"{size(freed[kind]):>8} {groups[kind]:7,}  {heading}"
-    yield ""
-
-
-def _by_folder(found: Findings, roots: Sequence[str]) -> Iterable[str]:
-    """The folders in which the exact copies lie that are not kept."""
-    files, freed = Counter[str](), Counter[str]()
-    folders: dict[str, str] = {}
-    in_folders = (each for folder in found.folders if not folder.keep for each in folder.copies)
-    for group in (*in_folders, *found.copies):
-        going = group.others
-        for number, file in enumerate(going):
-            above = file.key.rpartition("/")[0] if file.key not in roots else file.key
-            if (folder := folders.get(above)) is None:
-                folder = folders[above] = _folder_below(file.key, roots)
-            files[folder] += 1
-            # The groups know the sum only: hard links and holes free nothing.
-            before = group.reclaimable * number // len(going)
-            freed[folder] += group.reclaimable * (number + 1) // len(going) - before
-    if len(files) < 2:
-        return
-    yield "   frees  copies  by folder (exact copies)"
-    for folder, count in freed.most_common(_FOLDERS):
-        yield f"{size(count):>8} {files[folder]:7,}  {display_path(folder)}"
-    if len(files) > _FOLDERS:
-        rest = list(freed.most_common())[_FOLDERS:]
-        count = sum(files[folder] for folder, _ in rest)
-        others = several(len(rest), "other folder")
-        yield f"{size(sum(each for _, each in rest)):>8} {count:7,}  {others}"
-    yield ""
-
-
-def _folder_below(key: str, roots: Sequence[str]) -> str:
-    """The folder just below the root that a file is in; the root for a file that lies in the root itself."""
-    root = max((root for root in roots if is_under(key, root)), key=len, default="/").rstrip("/")
-    first, slash, _ = key[len(root) + 1 :].partition("/")
-    return f"{root}/{first}" if slash else root or "/"
-
+from docindex.shown.groups import group_lines, group_record, group_rows, summary_lines
+from docindex.shown.paths import below_current_folder
+from docindex.shown.wording import several
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
 _ALL = 1 << 62
+
+
+_limit_options = as_value(
+    "limits",
+    dict,
+    share_option("--min-resemblance", SAME_WORK, "Minimum resemblance of near copies."),
+    share_option("--min-containment", SAME_WORK, "Minimum share of a text that another text contains."),
+    common_option,
+)
+_policy_options = as_value(
+    "policy",
+    lambda **given: read_settings().policy(**given),
+    click.option(
+        "--reference",
+        multiple=True,
+        type=click.Path(exists=True),
+        metavar="DIR",
+        help="Compare with the files in this folder, and always keep them. May be repeated.",
+    ),
+    click.option(
+        "--keep",
+        type=click.Choice(folders.KEEP),
+        help="The file to keep of each group of exact copies. Default: original, the file that looks least "
+        'like a copy by marks such as "(1)" in its name and by folders such as Downloads; then the oldest.',
+    ),
+    click.option(
+        "--prefer",
+        multiple=True,
+        type=click.Path(),
+        metavar="DIR",
+        help="Keep exact copies in this folder rather than others. May be repeated: the first counts most.",
+    ),
+    click.option(
+        "--isolate",
+        is_flag=True,
+        help="Do not treat files under the same PATH as exact copies of each other.",
+    ),
+    click.option(
+        "--other-disks",
+        is_flag=True,
+        help="Also remove exact copies that are on a different disk from the kept file. By default they "
+        "stay, because they may be a backup.",
+    ),
+)
 
 
 @click.command("dups", cls=Command)
@@ -125,43 +91,13 @@ _ALL = 1 << 62
     type=click.Choice(list(_KINDS)),
     help="Show only groups of this kind. May be repeated.",
 )
-@share_option("--min-resemblance", SAME_WORK, "Minimum resemblance of near copies.")
-@share_option("--min-containment", SAME_WORK, "Minimum share of a text that another text contains.")
-@common_option
-@click.option(
-    "--reference",
-    multiple=True,
-    type=click.Path(exists=True),
-    metavar="DIR",
-    help="Compare with the files in this folder, and always keep them. May be repeated.",
-)
-@click.option(
-    "--keep",
-    type=click.Choice(folders.KEEP),
-    help="The file to keep of each group of exact copies. Default: original, the file that looks least like "
-    'a copy by marks such as "(1)" in its name and by folders such as Downloads; then the oldest.',
-)
-@click.option(
-    "--prefer",
-    multiple=True,
-    type=click.Path(),
-    metavar="DIR",
-    help="Keep exact copies in this folder rather than others. May be repeated: the first counts most.",
-)
+@_limit_options
+@_policy_options
 @click.option(
     "--top",
     type=click.IntRange(1),
     metavar="N",
     help="Show only the first N groups. The plan of --json has all groups.",
-)
-@click.option(
-    "--isolate", is_flag=True, help="Do not treat files under the same PATH as exact copies of each other."
-)
-@click.option(
-    "--other-disks",
-    is_flag=True,
-    help="Also remove exact copies that are on a different disk from the kept file. By default they stay, "
-    "because they may be a backup.",
 )
 @click.option("--no-scan", is_flag=True, help="Compare the files as the last scan found them.")
 @selection_options
@@ -175,21 +111,15 @@ _ALL = 1 << 62
 def dups_command(
     paths: tuple[str, ...],
     kinds: tuple[str, ...],
-    min_resemblance: float,
-    min_containment: float,
-    ignore_above: int,
-    reference: tuple[str, ...],
-    keep: folders.KeepRule | None,
-    prefer: tuple[str, ...],
+    limits: dict[str, Any],
+    policy: dict[str, Any],
     top: int | None,
-    isolate: bool,
-    other_disks: bool,
     no_scan: bool,
+    selection: folders.WalkOptions,
     encoding: str | None,
     index_path: str | None,
     form: str | None,
     verbose: bool,
-    **selection: Any,
 ) -> int:
     """Find copies and similar texts among files.
 
@@ -223,25 +153,17 @@ def dups_command(
     roots, missing = [typed_path(path) for path in paths or settings.folders or (".",)], 0
     if not no_scan:
         roots, missing = existing_roots(roots)
-    options = walk_options(selection)
     wanted = [kind for name, kind in _KINDS.items() if name in kinds or not kinds]
-    policy = _policy(settings, keep, reference, prefer)
-    policy |= {"isolate": isolate, "other_disks": other_disks}
     scanned = None
     if no_scan or set(wanted) - set(folders.EXACT_KINDS):
-        limits = {
-            "min_resemblance": min_resemblance,
-            "min_containment": min_containment,
-            "ignore_above": ignore_above,
-        }
-        reading = None if no_scan else (options, encoding)
+        reading = None if no_scan else (selection, encoding)
         found, scanned = _find(index_path, roots, wanted, policy, limits, reading, verbose=verbose)
-        remark_on_ignored(found.ignored, ignore_above)
+        remark_on_ignored(found.ignored, limits["ignore_above"])
     else:
         with progress("comparing", of_bytes=True) as advance:
             found = folders.find_exact(
                 roots,
-                options=options,
+                options=selection,
                 kinds=[kind for kind in folders.EXACT_KINDS if kind in wanted],
                 without=[index_path or str(default_path())],
                 progress=advance,
@@ -257,20 +179,6 @@ def dups_command(
     keys = [folders.key_of(root) for root in roots]
     code = show(list(records), form, lambda: _text(found, groups, keys), plan)
     return missing or code
-
-
-def _policy(
-    settings: Settings,
-    keep: folders.KeepRule | None,
-    reference: Sequence[str],
-    prefer: Sequence[str],
-) -> dict[str, Any]:
-    """Which files to keep, as `folders.find` takes it: by the options, then by the settings."""
-    return {
-        "keep": keep or settings.keep or "original",
-        "reference": [typed_path(folder) for folder in (*reference, *settings.reference)],
-        "prefer": [typed_path(folder) for folder in (*prefer, *settings.prefer)],
-    }
 
 
 def _find(

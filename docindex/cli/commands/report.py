@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -12,7 +11,7 @@ from docindex.cli.existing_index import open_existing
 from docindex.cli.exit_codes import NOTHING_FOUND
 from docindex.cli.options import Command, common_option, form_options, index_option, share_option
 from docindex.cli.output import emit, progress, remark, remark_on_ignored, show
-from docindex.cli.settings import Settings, read_settings
+from docindex.cli.settings import read_settings
 from docindex.cli.typed_paths import typed_key, typed_path
 from docindex.cli.whole_file import write_whole
 from docindex.opening import open as open_index
@@ -20,14 +19,9 @@ from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.pairs.pairs import Pair
 from docindex.report.chosen_pairs import choose_pairs
 from docindex.report.groups import report_groups
-from docindex.report.page import (
-    ReportContents,
-    ReportWording,
-    count_documents,
-    html,
-)
-from docindex.shown.paths import display_path, report_name
-from docindex.shown.wording import percent, several, size
+from docindex.report.page import ReportContents, count_documents, html
+from docindex.shown.paths import display_path
+from docindex.shown.wording import several
 from docindex.storage.rows.key_ranges import under_roots
 
 _COUNTED_PAIRS = 100_000
@@ -102,7 +96,7 @@ def report_command(
     # Opened for writing, because `find` stores the digests of the files that it reads.
     with open_index(index_path) as index, progress("comparing"):
         findings = folders.find(
-            index, [typed_path(folder or "/")], ignore_above=ignore_above, **_policy(read_settings())
+            index, [typed_path(folder or "/")], ignore_above=ignore_above, **read_settings().policy()
         )
         groups = report_groups(findings)
         found = index.pairs(
@@ -114,7 +108,7 @@ def report_command(
         contents = ReportContents(
             title, documents, texts, groups, pairs, limit, full_paths, chosen=chosen, found=count
         )
-        page = html(index, contents, ReportWording(key=report_name, size=size, share=percent))
+        page = html(index, contents)
     remark_on_ignored(findings.ignored, ignore_above)
     if output == "-":
         emit(page)
@@ -125,15 +119,6 @@ def report_command(
     of_all = f" of {count:,}" if count > on_page else ""
     line = f"{output}: {several(len(groups), 'group')}, {several(on_page, 'pair')}{of_all}"
     return show([record], form, lambda: line, record)
-
-
-def _policy(settings: Settings) -> dict[str, Any]:
-    """Which files are kept, as `docindex dups` without options chooses them."""
-    return {
-        "keep": settings.keep or "original",
-        "reference": [typed_path(folder) for folder in settings.reference],
-        "prefer": [typed_path(folder) for folder in settings.prefer],
-    }
 
 
 def _read_pairs(found: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:

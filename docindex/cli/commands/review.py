@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any
 
 import click
 
@@ -78,14 +77,11 @@ def _new_plan(paths: Iterable[str]) -> tuple[str | None, int]:
     settings = read_settings()
     typed = [typed_path(path) for path in paths] or [typed_path(path) for path in settings.folders or (".",)]
     roots, missing = existing_roots(typed)
-    kept: dict[str, Any] = {"keep": settings.keep or "original"}  # the settings have checked it
     with progress("comparing", of_bytes=True) as advance:
         found = folders.find_exact(
             roots,
             options=folders.WalkOptions(exclude=settings.exclude),
-            **kept,
-            reference=settings.reference,
-            prefer=settings.prefer,
+            **settings.policy(),
             without=[settings.index_path or str(default_path())],
             progress=advance,
         )

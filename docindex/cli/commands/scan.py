@@ -1,10 +1,8 @@
 """``docindex scan PATH...``: bring an index up to date with folders."""
 
-from typing import Any
-
 import click
 
-from docindex.cli.file_selection import selection_options, walk_options
+from docindex.cli.file_selection import selection_options
 from docindex.cli.options import (
     Command,
     encoding_option,
@@ -16,6 +14,7 @@ from docindex.cli.options import (
 from docindex.cli.output import show
 from docindex.cli.scan_summary import existing_roots, missing_code, scan_record, scan_text, scan_with_progress
 from docindex.cli.typed_paths import typed_path
+from docindex.folders import WalkOptions
 from docindex.opening import open as open_index
 
 
@@ -41,7 +40,8 @@ def scan_command(
     verbose: bool,
     index_path: str | None,
     form: str | None,
-    **selection: Any,
+    selection: WalkOptions,
+    retry: bool,
 ) -> int:
     """Bring the index up to date with the files under PATH.
 
@@ -66,7 +66,7 @@ def scan_command(
       docindex scan ~/Documents
       docindex scan --exclude '*.bak' --max-size 10M ~/Documents ~/Projects
     """
-    options = walk_options(selection)
+    options = selection._replace(retry=retry)
     roots, code = existing_roots(typed_path(path) for path in paths)
     with open_index(index_path) as index:
         result = scan_with_progress(index, roots, options, encoding, verbose=verbose)

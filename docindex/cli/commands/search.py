@@ -10,6 +10,7 @@ from docindex.cli.commands.code_pairs import (
     CodeOptions,
     code_options,
     index_of_code,
+    passage_lines,
     passages_of,
     write_code_report,
 )
@@ -28,14 +29,13 @@ from docindex.cli.scan_summary import remark_on_unknown
 from docindex.cli.text_input import STDIN, read_query
 from docindex.cli.typed_paths import typed_key, typed_path
 from docindex.query.defaults import PAIR_RESEMBLANCE, SAME_WORK
-from docindex.query.measures import Measures
 from docindex.query.pairs.pairs import PairRank
 from docindex.query.resolve import Text
 from docindex.query.search.options import MATCHES, Rank
 from docindex.query.search.search import Match
+from docindex.shown.matches import measures_line, pair_lines
 from docindex.shown.paths import display_path
-from docindex.shown.stretches import stretch_lines, stretches_of
-from docindex.shown.wording import one_line, percent, several
+from docindex.shown.stretches import stretch_lines, stretch_records, stretches_of
 from docindex.storage.rows.key_ranges import under_roots
 
 _MATCH_FIELDS = (
@@ -130,13 +130,13 @@ def search_command(
     records = [_record(match) for match in found]
     if verbose:
         for record, (passages, regions) in zip(records, shared, strict=True):
-            record["passages"] = passages and [dataclasses.asdict(passage) for passage in passages]
-            record["regions"] = regions and [dataclasses.asdict(region) for region in regions]
+            record["passages"] = passages and stretch_records(passages)
+            record["regions"] = regions and stretch_records(regions)
 
     def text() -> str:
         lines = []
         for match, (passages, regions) in zip(found, shared, strict=True):
-            lines.append(f"{display_path(match.key)}: {_both_shares(match, file)}")
+            lines.append(_match_line(match, file))
             if passages is None:
                 lines.append("      its passages cannot be shown, because its text is not kept")
             lines += stretch_lines(query.text, passages or [], regions or [])
@@ -173,12 +173,7 @@ def similar_command(
     query = Text(read_query(file, encoding, index_path, verbose=verbose).found.text)
     with open_existing(index_path) as index:
         found = index.similar(query, min_resemblance)
-    shares = [_share(match, match.resemblance) for match in found]
-    width = max(map(len, shares), default=0)
-    lines = [
-        f"{share:>{width}} alike  {display_path(match.key)}: {_both_shares(match, file)}"
-        for share, match in zip(shares, found, strict=True)
-    ]
+    lines = [_match_line(match, file) for match in found]
     records = [_record(match) for match in found]
     return show(records, form, lambda: "\n".join(lines) or "no document resembles this text")
 
@@ -295,34 +290,18 @@ def pairs_command(
         ]
         if report is not None:
             write_code_report(index, pairs, options)
-    return show(records, form, lambda: "\n".join(map(_pair_lines, records)) or "no pairs")
-
-
-def _pair_lines(pair: dict[str, Any]) -> str:
-    about = "" if pair["basis"] == "shingles" else "about "
-    measures = (pair["resemblance"], pair["containment"], pair["reverse_containment"])
-    whole, inside, reverse = (f"{about}{percent(measure)}" for measure in measures)
-    shares = (
-        f"resemblance {whole}; {inside} of the first text is in the second; {reverse} of the second is in "
-        "the first"
-    )
-    passages = [
-        f"      {one_line(each['a'])} | {one_line(each['b'])}: {several(each['tokens'], 'token')}"
-        for each in pair.get("passages", ())
+    lines = [
+        line
+        for pair, record in zip(pairs, records, strict=True)
+        for line in (*pair_lines(pair, pair.a, pair.b), *passage_lines(record.get("passages", ())))
     ]
-    return "\n".join([shares, f"  {display_path(pair['a'])}", f"  {display_path(pair['b'])}", *passages])
+    return show(records, form, lambda: "\n".join(lines) or "no pairs")
 
 
-def _share(measures: Measures, share: float) -> str:
-    """A share of some measures in percent; "about" marks an estimate."""
-    return percent(share) if measures.exact else f"about {percent(share)}"
-
-
-def _both_shares(match: Match, file: str) -> str:
-    """How much of the query is in a document, and how much of the document is in the query."""
-    share, reverse = (_share(match, part) for part in (match.containment, match.reverse_containment))
+def _match_line(match: Match, file: str) -> str:
+    """How much a query shares with a document."""
     asked = "your text" if file == STDIN else "your file"
-    return f"{share} of {asked} is in it; {reverse} of it is in {asked}"
+    return f"{display_path(match.key)}: {measures_line(match, asked, 'it')}"
 
 
 def _record(match: Match) -> dict[str, Any]:

@@ -16,12 +16,10 @@ from docindex.cli.options import (
 from docindex.cli.output import show
 from docindex.cli.text_input import STDIN, read_query
 from docindex.query.resolve import Text
-from docindex.query.sources import LEAST_ADDED, SOURCES, SourceStretch, TextSource
+from docindex.query.sources import LEAST_ADDED, SOURCES, TextSource
 from docindex.shown.paths import display_path
-from docindex.shown.wording import percent, several
-
-_EXCERPT = 60
-"""Characters of a stretch that are shown."""
+from docindex.shown.stretches import excerpt, stretch_size
+from docindex.shown.wording import several, share_in_percent
 
 
 @click.command("sources", cls=Command)
@@ -77,24 +75,22 @@ def sources_command(
         for source in found:
             lines.append(_source_line(source))
             if verbose:
-                lines += [_stretch_line(query.text, stretch) for stretch in source.stretches]
+                lines += [
+                    f"      {stretch_size(each)}: {excerpt(query.text, each)}" for each in source.stretches
+                ]
         if not lines:
             return "no part of this text is in a document"
-        about = "" if all(source.basis == "passages" for source in found) else "about "
-        return "\n".join([*lines, f"{about}{percent(found.uncovered)} of {asked} is in no document"])
+        uncovered = share_in_percent(
+            found.uncovered, exact=all(source.basis == "passages" for source in found)
+        )
+        return "\n".join([*lines, f"{uncovered} of {asked} is in no document"])
 
     return show(records, form, text)
 
 
 def _source_line(source: TextSource) -> str:
-    about = "" if source.basis == "passages" else "about "
+    exact = source.basis == "passages"
     copies = f", and {several(len(source.copies), 'copy')} of it" if source.copies else ""
-    whole = "" if source.covered == source.added else f" (shares {about}{percent(source.covered)} in total)"
-    return f"{display_path(source.key)}{copies}: adds {about}{percent(source.added)} of your file{whole}"
-
-
-def _stretch_line(query: str, stretch: SourceStretch) -> str:
-    excerpt = " ".join(query[stretch.query_start : stretch.query_end].split())
-    if len(excerpt) > _EXCERPT:
-        excerpt = f"{excerpt[:_EXCERPT]}…"
-    return f"      {several(stretch.length, 'symbol')}: {excerpt}"
+    added, covered = (share_in_percent(part, exact=exact) for part in (source.added, source.covered))
+    whole = "" if source.covered == source.added else f" (shares {covered} in total)"
+    return f"{display_path(source.key)}{copies}: adds {added} of your file{whole}"

@@ -12,7 +12,7 @@ from docindex.cli.output import remark, show
 from docindex.cli.typed_paths import typed_path
 from docindex.errors import DiskFull, UnreadableFile
 from docindex.shown.paths import below_current_folder, display_path
-from docindex.shown.wording import several, size
+from docindex.shown.wording import local_time, several, size
 
 
 @click.command("undo", cls=Command)
@@ -77,9 +77,9 @@ def _list(journal: str | None, form: str | None) -> int:
         for act, at in zip(acts, times, strict=True)
     ]  # fmt: skip
     lines = [
-        f"{act.number:4}  {at:%Y-%m-%d %H:%M}  {act.how:8}  {several(act.files, 'file')}, {size(act.bytes)}: "
-        + _state(act)
-        for act, at in zip(acts, times, strict=True)
+        f"{act.number:4}  {local_time(int(act.at * 10**9))}  {act.how:8}  {several(act.files, 'file')}, "
+        f"{size(act.bytes)}: {_state(act)}"
+        for act in acts
     ]
     return show(records, form, lambda: "\n".join(lines) or "no acts")
 

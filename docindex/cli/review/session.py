@@ -23,6 +23,7 @@ from docindex.cli.review.text import (
 )
 from docindex.errors import UnreadableFile
 from docindex.folders.walking.path_keys import path_of
+from docindex.shown.groups import FOLDER_DIFFERENCES
 from docindex.shown.wording import one_line, several
 
 # What a person looks at in a review: open files, list them, show differences and similar texts.
@@ -76,9 +77,10 @@ class Looks:
         found, screen = folders.differing_files(group), self._terminal.screen
         lists = {
             "copied:": [screen.path(file.key) for copies in group.copies for file in copies.others],
-            "different in the two folders:": list(map(one_line, found.differing)),
-            f"only in {screen.path(group.folder)}:": list(map(one_line, found.only_here)),
-            f"only in {screen.path(group.kept)}:": list(map(one_line, found.only_in_kept)),
+            **{
+                f"{words}:": [*map(one_line, getattr(found, name))]
+                for name, words in FOLDER_DIFFERENCES.items()
+            },
         }
         self._terminal.page(
             [line for heading, names in lists.items() if names for line in (heading, *_indented(names))]

@@ -7,15 +7,14 @@ import os
 import shlex
 import textwrap
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import NamedTuple
 
 from docindex.folders import CopyGroup, Decision, FolderGroup, LikenessGroup, PlannedFile, PlanReview
 from docindex.folders.review import going_in
 from docindex.folders.walking.path_keys import path_of
-from docindex.shown.groups import KIND_HEADINGS
+from docindex.shown.groups import group_heading, group_remarks
 from docindex.shown.paths import display_path
-from docindex.shown.wording import one_line, percent, several, size
+from docindex.shown.wording import local_time, one_line, percent, several, size
 
 _KEYS = {
     "Enter": 'agree: the files marked "keep" stay, the others go',
@@ -58,6 +57,7 @@ def group_screen(
     """The lines of a group: its files, which stay and why, and what has happened to them."""
     group, changes = review.group(number), review.changes(number)
     yield f"Group {number + 1:,} of {len(review):,}{_DECIDED[review.decision(number)]}"
+    yield group_heading(group, screen.below)
     if isinstance(group, FolderGroup):
         yield from _folder_screen(group, screen, changes)
     else:
@@ -75,9 +75,6 @@ _DECIDED: dict[Decision, str] = {
 def _copy_screen(
     group: CopyGroup, screen: Screen, changes: Mapping[str, str], *, all_files: bool
 ) -> Iterable[str]:
-    going = len(group.others)
-    outcome = f"removing {going:,} frees {size(group.reclaimable)}" if going else "all files stay"
-    yield f"Exact copies: {several(len(group.files), 'file')} of {size(group.files[0].size)}; {outcome}"
     room = (
         len(group.files) if all_files else max(4, (screen.lines - 6) // (1 if screen.columns >= _WIDE else 2))
     )
@@ -88,16 +85,15 @@ def _copy_screen(
         yield from _file_lines(mark, file, screen, said)
     if room < len(group.files):
         yield f"  {len(group.files) - room:,} more; f shows them all"
-    if group.reason and going:
-        yield f"  kept: {one_line(group.reason)}"
-    if going and all(file.key in changes for file in group.kept):
+    yield from (f"  {remark}" for remark in group_remarks(group))
+    if group.others and all(file.key in changes for file in group.kept):
         yield "The kept files have changed or are gone. act removes only copies of a kept file."
 
 
 def _file_lines(mark: str, file: PlannedFile, screen: Screen, said: str) -> Iterable[str]:
     date = _date(file)
     if screen.columns >= _WIDE:
-        yield f"{mark}{date:16}  {screen.path(file.key)}{f'  ({said})' if said else ''}"
+        yield f"{mark}{date:16}  {screen.path(file.key)}{f' ({said})' if said else ''}"
     else:
         yield f"{mark}{screen.path(file.key)}"
         yield f"{' ' * len(mark)}{', '.join(filter(None, [date, said]))}"
@@ -108,16 +104,10 @@ _CHANGES = {"gone": "gone", "changed": "changed since the plan was made"}
 
 def _date(file: PlannedFile) -> str:
     """The time of the last change of a file: as it is now, or as the plan says if the file is gone."""
-    time_ns = file.mtime_ns
     try:
-        time_ns = os.lstat(path_of(file.key)).st_mtime_ns
+        return local_time(os.lstat(path_of(file.key)).st_mtime_ns)
     except OSError:
-        if time_ns == -1:
-            return ""
-    try:
-        return f"{datetime.fromtimestamp(time_ns // 1_000_000_000):%Y-%m-%d %H:%M}"  # noqa: DTZ006 - for a person
-    except (OverflowError, ValueError, OSError):
-        return ""
+        return local_time(file.mtime_ns)
 
 
 def folders_of(group: FolderGroup) -> list[str]:
@@ -126,26 +116,10 @@ def folders_of(group: FolderGroup) -> list[str]:
 
 
 def _folder_screen(group: FolderGroup, screen: Screen, changes: Mapping[str, str]) -> Iterable[str]:
-    count, total = several(len(group.copies), "file"), size(group.size)
-    outcome = "both folders stay" if group.keep else f"removing the copies frees {size(group.reclaimable)}"
-    yield f"Copied folders: {count}, {total}, in both; {outcome}"
     for number, key in enumerate(folders_of(group), 1):
         mark = "keep" if group.keep or key == group.kept else ""
         yield f"  {number}  {mark:4}  {screen.path(key)}"
-    if group.reason and not group.keep:
-        yield f"  kept: {one_line(group.reason)}"
-    if not group.is_exact:
-        others = [
-            f"{group.differing:,} {'differs' if group.differing == 1 else 'differ'}"
-            if group.differing
-            else "",
-            f"{group.only_here:,} only in the folder that goes" if group.only_here else "",
-            f"{group.only_in_kept:,} only in the folder that stays" if group.only_in_kept else "",
-        ]
-        if any(others):
-            yield f"Other files, which all stay: {', '.join(filter(None, others))}"
-        if group.remark:
-            yield one_line(group.remark[0].upper() + group.remark[1:])
+    yield from (f"  {remark}" for remark in group_remarks(group))
     if changes:
         gone = sum(change == "gone" for change in changes.values())
         parts = [
@@ -157,7 +131,8 @@ def _folder_screen(group: FolderGroup, screen: Screen, changes: Mapping[str, str
 
 def likeness_screen(group: LikenessGroup, number: int, count: int, screen: Screen) -> Iterable[str]:
     """The lines of a group of texts that are alike."""
-    yield f"Similar texts {number + 1:,} of {count:,}: {KIND_HEADINGS.get(group.kind, group.kind)}"
+    yield f"Similar texts {number + 1:,} of {count:,}"
+    yield group_heading(group, screen.below)
     for place, file in enumerate(group.files, 1):
         share = percent(file.share) if file.like else ""
         yield f"  {place}  {share:>4}  {size(file.size):>8}  {screen.path(file.key)}"
