@@ -7,7 +7,7 @@ except as `likely_bands` says.
 A search for pairs meets each pair in every slot that it shares. Bands of neighbouring slots are fewer than
 slots, and texts that are not alike hardly ever share one. Among 900,000 notes, the candidates of resemblance
 .8 took 37 s by 128 slots, 14 s by 64 bands of 2, and 6 s by 42 bands of 3. Pairs of a resemblance below .6
-need more bands than neighbours give: they share single slots for certain, or are found by their shingles.
+share too few bands of several slots; for them, each slot is a band.
 """
 
 import dataclasses
@@ -72,13 +72,14 @@ def likely_bands(slots: int, resemblance: float) -> Bands | None:
 
     It shares fewer only with the probability `minhash.MISSED`. Slots are taken as equal independently of each
     other. Among 326,000 pairs of 5 to 500 shingles, bands of 1 to 3 slots had .71 to .96 of the variance that
-    follows, and the lower tail was lighter. None if there are no such bands of several slots.
+    follows, and the lower tail was lighter. None if there are no such bands.
 
     >>> likely_bands(128, 0.8)
     Bands(slots=128, width=3, shared=3)
-    >>> likely_bands(128, 0.5)
+    >>> likely_bands(128, 0.5), likely_bands(128, 0.1)
+    (Bands(slots=128, width=1, shared=31), None)
     """
-    for width in range(slots // SHARED, 1, -1):
+    for width in range(slots // SHARED, 0, -1):
         shared = fewest_equal_slots(slots // width, resemblance**width)
         if shared >= SHARED:
             return Bands(slots, width, shared)

@@ -103,8 +103,9 @@ def _by_size(counts: I64, slack: I64) -> tuple[I64, I64, I64]:
 COMMON = 1000
 """Shingles that more contents have are ignored by default, but only if the pairs are too many otherwise."""
 
-# To sort this many bands takes as long as to join one shingle. Among 60,000 notes of 70 shingles, the pairs
-# of resemblance .3 take 3.9 s by 625 bands, and 1.9 s by their shingles; those of .5 take 1.5 s in both ways.
+# To sort this many bands takes as long as to join one shingle. Among 280 files of 14,000 characters, the
+# pairs of resemblance .5 take 17 ms by 128 slots, and 95 ms by their shingles, for which all texts are read.
+# Among 8,000 notes of 70 shingles, both ways take a quarter of a second.
 _BANDS_A_SHINGLE = 2
 # The pairs are too many if more than this many shingles must be compared, which takes 8 s, and also more
 # than this many times the shingles of all texts.
