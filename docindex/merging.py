@@ -280,7 +280,7 @@ class _ShardCopy:
                 if self.told is not None:
                     self.told(taken)
             last = batches[-1][-1].id
-        if taken != document_lookup.document_total(db):
+        if taken != tallies.stored(db, "document").rows:
             raise tallies.other_rows(db, "document")
 
     def _wanted(

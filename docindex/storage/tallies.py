@@ -1,9 +1,9 @@
 """Keep tallies: how many rows some tables have, and the checksums of their rows combined by exclusive or.
 
-A checksum of a row cannot tell that a row is missing. A tally can: `check()` compares it with the rows. It
-also tells the number of documents without counting them, and whether contents have changed since they were
-read. The writers of a table note each row that they add, change or remove. Must never compute a tally from
-the rows of a table to store it: that would hide damage.
+A checksum of a row cannot tell that a row is missing. A tally can: `check()` compares it with the rows. The
+tally of the contents also tells whether they have changed since they were read. The writers of a table note
+each row that they add, change or remove. Must never compute a tally from the rows of a table to store it:
+that would hide damage.
 """
 
 import functools

@@ -1,6 +1,5 @@
 """Removing many documents at once is fast, and otherwise the same as removing them one by one."""
 
-import apsw
 import pytest
 
 import docindex
@@ -69,14 +68,3 @@ def test_a_cancelled_removal_removes_nothing():
             index.remove_many(keys(index.cancel))
         assert everything(index) == before
         assert index.check() == []
-
-
-def test_the_length_is_told_without_a_look_at_the_documents():
-    with made() as index:
-        read = set()
-        connection = index._store._writer
-        connection.authorizer = lambda _, table, *__: read.add(table) or apsw.SQLITE_OK
-        assert len(index) == 60
-        connection.authorizer = None
-        assert "docindex_tally" in read
-        assert "docindex_document" not in read

@@ -12,9 +12,8 @@ import apsw
 
 from docindex.arguments import shown
 from docindex.errors import CorruptIndex
-from docindex.storage import tallies
 from docindex.storage.rows.contents import content_row
-from docindex.storage.statements import rows
+from docindex.storage.statements import rows, value
 from docindex.storage.tables import DOCUMENT, DocumentRow
 
 
@@ -125,8 +124,9 @@ def damaged_document(db: apsw.Connection, number: int, key: str) -> CorruptIndex
 
 
 def document_total(db: apsw.Connection) -> int:
-    """The number of documents. To count the rows of a million documents would take 10 ms."""
-    return tallies.stored(db, "document").rows
+    """The number of documents. Counting a million takes 6 ms at first, and less afterwards."""
+    found: int = value(db, "select count(*) from main.docindex_document")
+    return found
 
 
 def links_from(db: apsw.Connection, key: str, limit: int, *, including: bool = True) -> list[tuple[int, str]]:
