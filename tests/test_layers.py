@@ -145,3 +145,25 @@ def test_commands_do_not_import_each_other():
         if parts[:2] == ("cli", "commands") and parts[-1] != "code_pairs":
             others = [other for other in imported if other[:2] == ("cli", "commands")]
             assert [other for other in others if other[-1] != "code_pairs"] == [], path
+
+
+def test_the_map_names_what_is_there():
+    text = (PACKAGE / "README.md").read_text("utf-8")
+    assert text.count("\n") <= 150
+    for name in re.findall(r"`([a-z_]+(?:\.[A-Za-z_]+)+)`", text):
+        parts = name.removeprefix("docindex.").split(".")
+        if parts[0] == "crash" or parts[-1] == "py":  # a long trial, and a path
+            continue
+        at = next((n for n in range(len(parts), 0, -1) if is_there(parts[:n])), 0)
+        assert at >= len(parts) - 1, name
+        if at < len(parts):
+            source = PACKAGE.joinpath(*parts[:at]).with_suffix(".py").read_text("utf-8")
+            assert re.search(rf"^(def |class )?{parts[-1]}\b", source, re.MULTILINE), name
+    for name in re.findall(r"`([\w/]+)/`", text):
+        top = PACKAGE.parent / name
+        assert top.is_dir() or is_there(name.split("/")) or len(list(PACKAGE.rglob(name))) == 1, name
+
+
+def is_there(parts):
+    path = PACKAGE.joinpath(*parts)
+    return path.is_dir() or path.with_suffix(".py").exists()
