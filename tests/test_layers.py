@@ -1,4 +1,4 @@
-"""Imports point one way: down the list of packages, and down the list that a package gives of its parts."""
+"""A package imports only what stands before it in the list of packages; so do the parts of a package."""
 
 import ast
 import re

@@ -1,1 +1,1 @@
-"""Plugins for other programs: one module for each program, which finds it by its entry point."""
+"""Plugins for other programs: one module or package for each program, which finds it by its entry point."""

@@ -1,1 +1,1 @@
-"""Decide which copies stay: rules, a plan as a file, and its review."""
+"""Decide which copies stay: rules, and a plan as a file."""

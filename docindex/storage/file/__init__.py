@@ -1,1 +1,1 @@
-"""One file: its connections, locks, log, transactions, errors, upgrades and checks."""
+"""One file: its connections, locks, log, transactions and errors."""

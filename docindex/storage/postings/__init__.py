@@ -1,1 +1,1 @@
-"""The inverted index, the forward index and the index of simhashes: their bytes, and how they are read."""
+"""The inverted index, the index of simhashes, and the bytes of fingerprints."""

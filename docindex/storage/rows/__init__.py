@@ -1,1 +1,1 @@
-"""The rows of each table: one module reads and writes them, and knows their SQL."""
+"""Read and write the rows of the tables."""
