@@ -18,7 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Observation, SparkSession
 
-from docindex import arguments as argument_checks
+from docindex.arguments import share
 from docindex.errors import DocIndexError, UnreadableFile
 from docindex.query.defaults import SAME_WORK
 from docindex.spark.deduplication import deduplicate
@@ -130,7 +130,7 @@ def _parsed(arguments: Sequence[str] | None) -> DedupOptions:
         source=given.INPUT,
         output=given.OUTPUT,
         table=TextTable(given.text, given.key),
-        min_resemblance=argument_checks.share("--min-resemblance", given.min_resemblance),
+        min_resemblance=share("--min-resemblance", given.min_resemblance),
         keep=given.keep,
         sketches=given.sketches,
         kind=given.format,

@@ -1,4 +1,4 @@
-"""Sketch the documents of a Spark DataFrame, with the kernels and the recipe of an index.
+"""Sketch the documents of a Spark DataFrame, with the recipe of an index.
 
 In: a DataFrame with the columns `key` and `text`. Out: a DataFrame of sketches, whose columns
 `docindex.sketching.sketch_tables.SCHEMA` names. A task holds one Arrow batch of documents at a time. The

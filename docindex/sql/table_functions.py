@@ -11,8 +11,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from docindex import arguments as argument_checks
-from docindex.arguments import shown
+from docindex.arguments import shown, whole_number
 from docindex.cancellation import checkpoint
 from docindex.index.index import Index
 from docindex.index.texts import fingerprints
@@ -207,7 +206,7 @@ def _limit(value: Any) -> Any:
 
 
 def _distance(value: Any) -> Any:
-    argument_checks.whole_number("max_distance", value, least=0, most=63)
+    whole_number("max_distance", value, least=0, most=63)
     return value
 
 

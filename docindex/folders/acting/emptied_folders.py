@@ -5,7 +5,6 @@ remove a folder unless a file of the plan was in it or the plan names it as an e
 entry: the system refuses that.
 """
 
-import base64
 import contextlib
 import json
 import os
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from docindex.folders.acting.journal import Journal
+from docindex.folders.acting.journal import Journal, facts_entry, facts_of_entry
 from docindex.folders.acting.places import make_folders, place_at
 from docindex.folders.planning.copy_groups import FolderGroup
 from docindex.folders.walking.path_keys import is_under, key_of, path_of
@@ -162,28 +161,12 @@ def _removed_folders(journal: str | os.PathLike[str]) -> dict[str, EmptiedFolder
 
 
 def _entry(folder: EmptiedFolder) -> dict[str, object]:
-    facts = folder.facts
-    return {
-        "emptied": folder.key,
-        "group": folder.group,
-        "mtime_ns": facts.mtime_ns,
-        "mode": facts.mode,
-        "owner": [facts.user, facts.group],
-        "attributes": {name: base64.b64encode(value).decode() for name, value in facts.attributes},
-    }
+    return {"emptied": folder.key, "group": folder.group, **facts_entry(folder.facts)}
 
 
 def _folder_of(entry: dict[str, Any]) -> EmptiedFolder:
     """The folder of a line; `ValueError` unless it lies in its group."""
-    user, group = entry["owner"]
-    attributes = tuple((name, base64.b64decode(value)) for name, value in entry["attributes"].items())
-    facts = FileFacts(
-        mtime_ns=int(entry["mtime_ns"]),
-        mode=int(entry["mode"]),
-        user=int(user),
-        group=int(group),
-        attributes=attributes,
-    )
+    facts = facts_of_entry(entry)
     if not is_under(entry["emptied"], entry["group"]):
         raise ValueError(f"{entry['emptied']!r} is not in {entry['group']!r}")
     return EmptiedFolder(entry["emptied"], entry["group"], facts)

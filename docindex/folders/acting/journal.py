@@ -81,7 +81,6 @@ class JournalStep:
 
 def begun_entry(step: JournalStep) -> dict[str, object]:
     """The line to write before the first change of a step."""
-    facts = step.facts
     return {
         "begun": step.how,
         "step": step.number,
@@ -95,11 +94,32 @@ def begun_entry(step: JournalStep) -> dict[str, object]:
         "disk": step.disk,
         "inode": step.inode,
         "kept_inode": step.kept_inode,
+        **facts_entry(step.facts),
+    }
+
+
+def facts_entry(facts: FileFacts) -> dict[str, object]:
+    """The facts of a file or a folder as part of a line."""
+    return {
         "mtime_ns": facts.mtime_ns,
         "mode": facts.mode,
         "owner": [facts.user, facts.group],
         "attributes": {name: base64.b64encode(value).decode() for name, value in facts.attributes},
     }
+
+
+def facts_of_entry(entry: dict[str, Any]) -> FileFacts:
+    """The facts in a line; `KeyError`, `TypeError` or `ValueError` if `act` did not write them."""
+    user, group = _pair(entry["owner"])
+    attributes = _checked(entry["attributes"], dict)
+    names, values = (_all_checked(some, str) for some in (attributes, attributes.values()))
+    return FileFacts(
+        mtime_ns=_checked(entry["mtime_ns"], int),
+        mode=_checked(entry["mode"], int),
+        user=user,
+        group=group,
+        attributes=tuple(zip(names, map(base64.b64decode, values), strict=True)),
+    )
 
 
 def done_entry(step: JournalStep, trashed: str | None) -> dict[str, object]:
@@ -141,9 +161,6 @@ _SETTLED: tuple[StepState, ...] = ("undone", "reverted")
 
 
 def _step_of(entry: dict[str, Any]) -> JournalStep:
-    user, group = _pair(entry["owner"])
-    attributes = _checked(entry["attributes"], dict)
-    names, values = (_all_checked(some, str) for some in (attributes, attributes.values()))
     return JournalStep(
         number=_checked(entry["step"], str),
         act=_checked(entry["act"], str),
@@ -155,13 +172,7 @@ def _step_of(entry: dict[str, Any]) -> JournalStep:
         size=_checked(entry["size"], int),
         aside=_checked(entry["aside"], str),
         disk=Disk(*_pair(entry["disk"])),
-        facts=FileFacts(
-            mtime_ns=_checked(entry["mtime_ns"], int),
-            mode=_checked(entry["mode"], int),
-            user=user,
-            group=group,
-            attributes=tuple(zip(names, map(base64.b64decode, values), strict=True)),
-        ),
+        facts=facts_of_entry(entry),
         inode=_pair(entry["inode"]),
         kept_inode=_pair(entry["kept_inode"]),
         at=_checked(entry["at"], float),
